@@ -1,0 +1,1 @@
+"""Facts in NumPy columns of this process, evaluated by compiled kernels."""

@@ -1,0 +1,56 @@
+"""Errors a user can act on: a stable code, what happened, where, and what to do next."""
+
+from __future__ import annotations
+
+
+class StratalogError(Exception):
+    """Base of all errors that users meet; `str(error)` is the whole message."""
+
+    def __init__(  # noqa: PLR0913  # each part is printed on its own line
+        self,
+        code: str,
+        message: str,
+        *,
+        path: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        source: str | None = None,
+        help: str | None = None,  # noqa: A002  # the word that the message prints
+    ) -> None:
+        self.code = code
+        self.message = message
+        self.path = path
+        self.line = line
+        self.column = column
+        self.source = source
+        self.help = help
+        super().__init__(self._render())
+
+    def _render(self) -> str:
+        lines = [f"{self.code}: {self.message}"]
+        place = ":".join(str(part) for part in (self.path, self.line, self.column) if part)
+        if place:
+            lines.append(f"  {place if self.path else 'line ' + place}")
+        if self.source is not None:
+            lines.append(f"    {self.source}")
+            if self.column:
+                lines.append("    " + " " * (self.column - 1) + "^")
+        if self.help:
+            lines.append(f"  help: {self.help}")
+        return "\n".join(lines)
+
+
+class ProgramError(StratalogError):
+    """The program is wrong: S1xx syntax, S2xx meaning, S3xx stratification."""
+
+
+class DataError(StratalogError):
+    """The facts are wrong: D1xx files and formats, D2xx values, D3xx columns."""
+
+
+class StoreError(StratalogError):
+    """The store cannot be read or written: T1xx."""
+
+
+class EngineError(StratalogError):
+    """The engine stopped: E1xx memory, time, cancellation, limits."""

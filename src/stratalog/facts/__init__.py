@@ -1,0 +1,1 @@
+"""The algebra of fact sets, and the protocol every engine implements."""

@@ -1,0 +1,1 @@
+"""Text to a checked program."""

@@ -1,0 +1,1 @@
+"""Facts in and out: readers, dictionary, store."""

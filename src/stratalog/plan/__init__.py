@@ -1,0 +1,1 @@
+"""How a checked program will be evaluated: strata, delta rules, join orders."""
