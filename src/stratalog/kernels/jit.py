@@ -1,0 +1,90 @@
+"""The decorator of all kernels, and the folder where compiled kernels are kept.
+
+Numba keys its cache by each file's own time stamp, so a cached kernel that calls a kernel of another file
+would survive a change there. Ours is one folder per hash of *all* kernel sources and of the versions of
+Numba and NumPy: a change anywhere compiles anew, and read-only installations work too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+from numba.core import caching
+
+KernelFunction = TypeVar("KernelFunction", bound=Callable[..., Any])
+
+BOUNDSCHECK = os.environ.get("NUMBA_BOUNDSCHECK", "0") not in {"", "0"}
+
+
+@cache
+def cache_folder() -> Path:
+    """Return the folder of compiled kernels for exactly these sources and versions."""
+    digest = hashlib.sha256()
+    for source in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(source.name.encode() + b"\0" + source.read_bytes())
+    versions = f"{numba.__version__} {np.__version__} {sys.version_info} {BOUNDSCHECK}"
+    digest.update(versions.encode())
+    return _cache_root() / digest.hexdigest()[:16]
+
+
+def _cache_root() -> Path:
+    chosen = os.environ.get("STRATALOG_CACHE_DIR")
+    candidates = [Path(chosen)] if chosen else []
+    home = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
+    candidates += [Path(home) / "stratalog", Path(tempfile.gettempdir()) / f"stratalog-{os.getuid()}"]
+    for folder in candidates:
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError:
+            continue
+        if os.access(folder, os.W_OK):
+            return folder
+    return candidates[-1]
+
+
+def is_compiled() -> bool:
+    """Return whether kernels of these sources have been compiled on this machine before."""
+    return any(cache_folder().glob("*.nbc"))
+
+
+class _OurFolder(caching._CacheLocator):  # type: ignore[misc] # noqa: SLF001  # numba's extension point
+    """Puts every kernel's cache entries into `cache_folder()`."""
+
+    def __init__(self, py_func: Callable[..., Any], py_file: str) -> None:
+        self._line = py_func.__code__.co_firstlineno
+        self._file = py_file
+
+    def get_cache_path(self) -> str:
+        return str(cache_folder())
+
+    def get_source_stamp(self) -> str:
+        return "in the folder's name"
+
+    def get_disambiguator(self) -> str:
+        return f"{Path(self._file).stem}-{self._line}"
+
+    @classmethod
+    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _OurFolder | None:
+        if Path(py_file).parent != Path(__file__).parent:
+            return None
+        cache_folder().mkdir(parents=True, exist_ok=True)
+        return cls(py_func, py_file)
+
+
+_CACHES = getattr(caching, "CacheImpl", None) or caching._CacheImpl  # noqa: SLF001  # renamed in 0.62
+_CACHES._locator_classes.insert(0, _OurFolder)  # noqa: SLF001
+
+
+def kernel(function: KernelFunction) -> KernelFunction:
+    """Compile `function` with Numba on first use, without the interpreter lock, cached on disk."""
+    compiled: KernelFunction = numba.njit(cache=True, nogil=True, boundscheck=BOUNDSCHECK)(function)
+    return compiled

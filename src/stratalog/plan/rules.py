@@ -1,0 +1,55 @@
+"""Planned rules: what engines evaluate. Frozen, no behaviour.
+
+A planned rule is safe and its negated atoms are closed: every variable of theirs is bound by the body or
+a BIND. Existential negation, aggregates and several heads have been reduced to this by hidden predicates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from stratalog.lang.syntax import Atom, Bind, Filter, Predicate, Reduction, Rule, Variable
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """How a rule with an aggregate head reduces its instances: one fact per non-empty group.
+
+    The instances of the rule's body are grouped by `group`; the head's arguments are the group's
+    variables followed by the reductions' variables. A group one of whose reductions is an error gives no fact.
+    """
+
+    group: tuple[Variable, ...]
+    reductions: tuple[Reduction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRule:
+    """`head :- body, NOT negated, builtins`; an instance fills in all variables."""
+
+    index: int  # position in the plan, stable while the plan lives
+    head: Atom
+    body: tuple[Atom, ...]  # positive atoms, in the order of the text
+    negated: tuple[Atom, ...] = ()
+    builtins: tuple[Filter | Bind, ...] = ()
+    grouping: Grouping | None = None
+    origin: Rule | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """Predicates evaluated together. A rule is recursive if a body atom is of its own stratum."""
+
+    predicates: frozenset[Predicate]
+    nonrecursive: tuple[PlannedRule, ...]
+    recursive: tuple[PlannedRule, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The planned program: strata in an order in which each depends only on earlier ones."""
+
+    rules: tuple[PlannedRule, ...]
+    strata: tuple[Stratum, ...]
+    hidden: frozenset[Predicate]
+    stored_as_triples: bool = False  # the IRI-named unary and binary relations live in TRIPLE
