@@ -1,0 +1,236 @@
+"""Join orders to plans for the interpreter.
+
+A version of a rule becomes *segments*: runs of joins that one kernel call evaluates, divided by the FILTERs and
+BINDs that are computed on whole blocks between them. Most rules have a single segment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stratalog.engine.columnar.index import Index
+from stratalog.engine.columnar.relation import Relation
+from stratalog.kernels import plan as k
+from stratalog.lang.syntax import Argument, Atom, Bind, Filter, Predicate, Variable
+from stratalog.lang.terms import Term
+from stratalog.plan.delta import Role
+from stratalog.plan.lower import expression_variables, variables_of
+from stratalog.plan.order import Compute, Read, Step
+
+Plan = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Joins evaluated by one kernel, and what is computed on its output before the next segment.
+
+    `inputs` are the variables of the table it starts from (none for the first segment), `outputs` those of the
+    blocks it produces; the last segment of a rule produces the head's columns instead.
+    """
+
+    plan: Plan
+    inputs: tuple[Variable, ...]
+    outputs: tuple[Argument, ...]
+    computed: tuple[Filter | Bind, ...]
+    levels: int
+    variables: int
+    indexes: tuple[tuple[Relation, Index], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """What the compiler needs to know about the engine."""
+
+    relation: Callable[[Predicate], Relation]
+    constant: Callable[[Term], int]
+    sets: dict[Role, int]  # number of the truth table of each role
+
+
+def compile_steps(
+    steps: Sequence[Step], outputs: tuple[Argument, ...], head: int, mode: int, lookup: Lookup
+) -> tuple[Segment, ...]:
+    """Return the segments of a join order whose last one produces `outputs`."""
+    pieces = _split(steps)
+    segments = []
+    known: tuple[Variable, ...] = ()
+    for i, (reads, computed) in enumerate(pieces):
+        last = i == len(pieces) - 1
+        produced: tuple[Argument, ...] = outputs
+        if not last:
+            produced = _live_after(pieces, i, known, outputs)
+        compiler = _Compiler(reads, known if i > 0 else None, produced, lookup)
+        segments.append(compiler.segment(head if last else -1, mode, computed))
+        if not last:
+            after = dict.fromkeys(v for v in produced if isinstance(v, Variable))
+            after.update(dict.fromkeys(b.variable for b in computed if isinstance(b, Bind)))
+            needed = _needed(pieces[i + 1 :], outputs)
+            known = tuple(v for v in after if v in needed)
+    return tuple(segments)
+
+
+Piece = tuple[list[Read], tuple[Filter | Bind, ...]]
+
+
+def _split(steps: Sequence[Step]) -> list[Piece]:
+    """Return runs of reads, each with the computations that follow it; the last has none."""
+    pieces: list[tuple[list[Read], list[Filter | Bind]]] = [([], [])]
+    for step in steps:
+        if isinstance(step, Compute):
+            pieces[-1][1].append(step.builtin)
+            continue
+        if pieces[-1][1]:
+            pieces.append(([], []))
+        pieces[-1][0].append(step)
+    if pieces[-1][1]:
+        pieces.append(([], []))
+    return [(reads, tuple(computed)) for reads, computed in pieces]
+
+
+def _needed(pieces: Sequence[Piece], outputs: tuple[Argument, ...]) -> set[Variable]:
+    needed = {a for a in outputs if isinstance(a, Variable)}
+    for reads, computed in pieces:
+        needed.update(v for read in reads for v in variables_of(read.atom))
+        needed.update(v for b in computed for v in variables_of(b))
+    return needed
+
+
+def _live_after(
+    pieces: Sequence[Piece], i: int, known: tuple[Variable, ...], outputs: tuple[Argument, ...]
+) -> tuple[Variable, ...]:
+    """Return the variables that piece i binds or passes on, and that somebody needs later."""
+    reads, computed = pieces[i]
+    bound = dict.fromkeys((*known, *(v for read in reads for v in variables_of(read.atom))))
+    needed = _needed(pieces[i + 1 :], outputs)
+    needed |= {v for b in computed for v in expression_variables(b.expression)}
+    needed |= {b.variable for b in computed if isinstance(b, Bind)}
+    return tuple(v for v in bound if v in needed)
+
+
+class _Compiler:
+    """Compiles one segment."""
+
+    def __init__(
+        self,
+        reads: list[Read],
+        inputs: tuple[Variable, ...] | None,
+        outputs: tuple[Argument, ...],
+        lookup: Lookup,
+    ) -> None:
+        self._reads = reads
+        self._inputs = inputs
+        self._outputs = outputs
+        self._lookup = lookup
+        self._slots: dict[Variable, int] = {}
+        self._indexes: list[tuple[Relation, Index]] = []
+
+    def segment(self, head: int, mode: int, computed: tuple[Filter | Bind, ...]) -> Segment:
+        live = self._live()
+        bound: set[Variable] = set()
+        steps: list[list[int]] = []
+        if self._inputs is not None:
+            steps.append(self._table_step(live[len(steps)]))
+            bound.update(self._inputs)
+        for read in self._reads:
+            steps.append(self._step(read, bound, live[len(steps)]))
+            bound.update(variables_of(read.atom))
+        steps.append(self._output())
+        plan = self._assemble(steps, head, mode)
+        return Segment(
+            plan,
+            self._inputs or (),
+            self._outputs,
+            computed,
+            len(steps),
+            max(1, len(self._slots)),
+            tuple(self._indexes),
+        )
+
+    def _live(self) -> list[set[Variable]]:
+        """Return for each step the variables needed after it."""
+        needed = {a for a in self._outputs if isinstance(a, Variable)}
+        live = [needed]
+        for read in reversed(self._reads):
+            live.append(live[-1] | set(variables_of(read.atom)))
+        if self._inputs is None:
+            live.pop()
+        return live[::-1]
+
+    def _slot(self, variable: Variable) -> int:
+        return self._slots.setdefault(variable, len(self._slots))
+
+    def _value(self, argument: Argument) -> tuple[int, int]:
+        """Return (is constant, constant or slot)."""
+        if isinstance(argument, Variable):
+            return 0, self._slot(argument)
+        return 1, self._lookup.constant(argument)
+
+    def _table_step(self, live: set[Variable]) -> list[int]:
+        inputs = self._inputs or ()
+        binds = [x for i, v in enumerate(inputs) if v in live for x in (i, self._slot(v))]
+        return [k.SCAN_TABLE, 0, 0, 0, 0, len(binds) // 2, 0, 0, *binds]
+
+    def _step(self, read: Read, bound: set[Variable], live: set[Variable]) -> list[int]:
+        relation = self._lookup.relation(read.atom.predicate)
+        operation, keys, index = self._access(read, relation)
+        binds, checks = self._columns(read.atom, set(keys), bound, live)
+        copies = [self._slot(v) for v in sorted(bound & live)]
+        if operation in {k.MEMBER, k.ABSENT}:
+            keys, binds, checks = tuple(range(relation.arity)), [], []
+        key_values = [x for c in keys for x in self._value(read.atom.args[c])]
+        record = [operation, relation.number, index, self._lookup.sets[read.role]]
+        record += [len(keys), len(binds) // 2, len(checks) // 3, len(copies)]
+        return record + key_values + binds + checks + copies
+
+    def _access(self, read: Read, relation: Relation) -> tuple[int, tuple[int, ...], int]:
+        """Return the operation, its key columns and the number of the index."""
+        if read.role is Role.DELTA:
+            return k.SCAN_DELTA, (), 0
+        if read.role is Role.NEGATED_DELTA:
+            return k.SCAN_NEGATED_DELTA, (), 0
+        if read.negated:
+            return k.ABSENT, (), 0
+        if len(read.bound) == relation.arity:
+            return k.MEMBER, (), 0
+        if not read.bound:
+            return k.SCAN_ALL, (), 0
+        index = relation.index(read.bound)
+        self._indexes.append((relation, index))
+        return k.PROBE, read.bound, index.number
+
+    def _columns(
+        self, atom: Atom, keys: set[int], bound: set[Variable], live: set[Variable]
+    ) -> tuple[list[int], list[int]]:
+        """Return which columns bind variables, and which must agree with something."""
+        binds: list[int] = []
+        checks: list[int] = []
+        first: dict[Variable, int] = {}
+        for column, argument in enumerate(atom.args):
+            if column in keys:
+                continue
+            if not isinstance(argument, Variable):
+                checks += [column, k.CHECK_CONSTANT, self._lookup.constant(argument)]
+            elif argument in bound:
+                checks += [column, k.CHECK_VARIABLE, self._slot(argument)]
+            elif argument in first:
+                checks += [column, k.CHECK_COLUMN, first[argument]]
+            else:
+                first[argument] = column
+                if argument in live:
+                    binds += [column, self._slot(argument)]
+        return binds, checks
+
+    def _output(self) -> list[int]:
+        return [len(self._outputs), *(x for a in self._outputs for x in self._value(a))]
+
+    def _assemble(self, steps: list[list[int]], head: int, mode: int) -> Plan:
+        header = [len(steps) - 1, max(1, len(self._slots)), head, mode]
+        at = len(header) + len(steps)
+        offsets = []
+        for step in steps:
+            offsets.append(at)
+            at += len(step)
+        return np.array(header + offsets + [x for step in steps for x in step], np.int64)

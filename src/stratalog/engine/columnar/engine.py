@@ -1,0 +1,202 @@
+"""The columnar engine: the protocol of `facts/engine.py` on NumPy columns and compiled kernels."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stratalog.engine.columnar.batch import ColumnarBatch
+from stratalog.engine.columnar.evaluate import Evaluation
+from stratalog.engine.columnar.membership import Sets
+from stratalog.engine.columnar.planned import Planner, RuleIndex
+from stratalog.engine.columnar.relation import Directory, Ids, Relation
+from stratalog.engine.columnar.settle import settle
+from stratalog.engine.columnar.statistics import RelationStatistics
+from stratalog.facts.engine import Count
+from stratalog.facts.labels import DELTA, DELTA_NEGATED, I
+from stratalog.facts.limits import Limits
+from stratalog.facts.sets import Batch, FactSet, Label
+from stratalog.facts.terms import Terms
+from stratalog.kernels import rows as kernels
+from stratalog.lang.syntax import Predicate
+from stratalog.plan.rules import PlannedRule
+
+
+@dataclass(slots=True)
+class RuleProfile:
+    """What a rule has cost so far."""
+
+    derivations: int = 0
+    rows_visited: int = 0
+    seconds: float = 0.0
+
+
+class ColumnarEngine:
+    """Facts in columns of this process."""
+
+    def __init__(self, terms: Terms, limits: Limits | None = None) -> None:
+        self.terms = terms
+        self.limits = limits or Limits()
+        self.relations: dict[Predicate, Relation] = {}
+        self.by_number: list[Relation] = []
+        self.directory = Directory()
+        self.sets = Sets()
+        self.statistics = RelationStatistics(self.relations)
+        self.profile: dict[int, RuleProfile] = defaultdict(RuleProfile)  # by the rule's index
+        self.allocated = 0
+        self.running = "loading facts"
+        self._planner = Planner(self)
+        self._evaluation = Evaluation(self)
+        self._rule_indexes: dict[int, RuleIndex] = {}
+
+    # -- facts
+
+    def relation(self, predicate: Predicate) -> Relation:
+        """Return the relation of a predicate, empty if it is new."""
+        relation = self.relations.get(predicate)
+        if relation is None:
+            number = len(self.by_number)
+            relation = Relation(predicate, number, self.account, self.directory)
+            self.relations[predicate] = relation
+            self.by_number.append(relation)
+        return relation
+
+    def load(self, predicate: Predicate, columns: Sequence[Ids], size: int) -> None:
+        """Store explicit facts: marked E, C_nr one higher than before if they were not explicit."""
+        relation = self.relation(predicate)
+        block = np.asarray(columns, np.uint32).reshape(predicate.arity, size)
+        self._evaluation.merge(relation, block, kernels.AS_EXPLICIT)
+        relation.take_touched()
+
+    def account(self, more: int) -> None:
+        self.limits.check_memory(self.allocated + more, self.running)
+        self.allocated += more
+
+    def trim(self) -> None:
+        """Give back the room that relations keep for growth."""
+        for relation in self.by_number:
+            relation.trim()
+
+    # -- the protocol
+
+    def settle(self, described: FactSet) -> ColumnarBatch:
+        return settle(self, described)
+
+    def mark(self, batch: Batch, label: Label) -> None:
+        for relation, rows in self.parts(batch):
+            kernels.set_bits(relation.labels, rows, np.uint16(1 << label.bit))
+
+    def unmark(self, batch: Batch, label: Label) -> None:
+        for relation, rows in self.parts(batch):
+            kernels.clear_bits(relation.labels, rows, np.uint16(0xFFFF ^ (1 << label.bit)))
+
+    def apply(  # noqa: PLR0913  # the operator's own arguments
+        self,
+        rules: Sequence[PlannedRule],
+        pos: FactSet,
+        neg: FactSet,
+        pos_delta: Batch | None = None,
+        neg_delta: Batch | None = None,
+        *,
+        count: Count | None = None,
+    ) -> ColumnarBatch:
+        mode = kernels.UNCOUNTED if count is None else count.value
+        deltas = self._begin(pos_delta, DELTA), self._begin(neg_delta, DELTA_NEGATED)
+        if pos_delta is None and neg_delta is None:
+            versions = self._rule_index(rules).everything
+        else:
+            versions = self._rule_index(rules).meeting(*deltas)
+        try:
+            planned = [self._planner.planned(version, pos, neg, mode) for version in versions]
+            self._evaluation.run(planned)
+            heads = {p.head.number: p.head for p in planned}
+            touched = {n: relation.take_touched() for n, relation in heads.items()}
+        finally:
+            self._end(pos_delta, DELTA)
+            self._end(neg_delta, DELTA_NEGATED)
+        return ColumnarBatch({n: rows for n, rows in touched.items() if rows.size})
+
+    def _rule_index(self, rules: Sequence[PlannedRule]) -> RuleIndex:
+        index = self._rule_indexes.get(id(rules))
+        if index is None or index.rules is not rules:
+            index = self._rule_indexes[id(rules)] = RuleIndex(rules)
+        return index
+
+    def _begin(self, delta: Batch | None, label: Label) -> frozenset[Predicate]:
+        """Mark the delta and let scans read it; return its predicates."""
+        if delta is None:
+            return frozenset()
+        self.mark(delta, label)
+        parts = list(self.parts(delta))
+        for relation, rows in parts:
+            relation.set_delta(rows, negated=label is DELTA_NEGATED)
+        return frozenset(relation.predicate for relation, _ in parts)
+
+    def _end(self, delta: Batch | None, label: Label) -> None:
+        if delta is not None:
+            self.unmark(delta, label)
+
+    def parts(self, batch: Batch) -> Iterator[tuple[Relation, Ids]]:
+        """Yield the relations of a batch with their rows."""
+        if not isinstance(batch, ColumnarBatch):
+            raise TypeError(f"a {type(batch).__name__} of another engine")
+        for number, rows in batch.rows.items():
+            yield self.by_number[number], rows
+
+    # -- answers
+
+    def read(self, predicate: Predicate, described: FactSet) -> tuple[list[Ids], int]:
+        """Return copies of the columns of the predicate's facts in a set, and how many there are."""
+        relation = self.relations.get(predicate)
+        if relation is None:
+            return [np.empty(0, np.uint32) for _ in range(predicate.arity)], 0
+        rows = self.rows_of(relation, described)
+        return [column[rows] for column in relation.columns], rows.size
+
+    def rows_of(self, relation: Relation, described: FactSet) -> Ids:
+        """Return the rows of a relation's facts in a set of labels."""
+        rows = np.empty(relation.rows, np.uint32)
+        n = kernels.scan_labels(relation.labels, 0, relation.rows, self.sets.table(described), rows)
+        return rows[: int(n)]
+
+    def size(self, predicate: Predicate, described: FactSet = I) -> int:
+        """Return how many facts of the predicate are in a set of labels."""
+        relation = self.relations.get(predicate)
+        if relation is None:
+            return 0
+        table = self.sets.table(described)
+        return int(kernels.count_members(relation.labels, relation.rows, table))
+
+    def contains(
+        self, predicate: Predicate, columns: Sequence[Ids], size: int, described: FactSet = I
+    ) -> npt.NDArray[np.bool_]:
+        """Return for each fact whether it is in a set of labels."""
+        relation = self.relation(predicate)
+        found = relation.find(columns, size)
+        stored = found != np.uint32(0xFFFFFFFF)
+        result = np.zeros(size, np.bool_)
+        result[stored] = self.sets.table(described)[relation.labels[found[stored]]]
+        return result
+
+    def answers(self, rule: PlannedRule, described: FactSet = I) -> tuple[list[Ids], int]:
+        """Return the columns of the head of a rule that is evaluated but stores nothing."""
+        answers = self._evaluation.answers(self._planner.for_answers(rule, described))
+        return [column[: answers.rows] for column in answers.columns], answers.rows
+
+    def add_profile(self, rule: PlannedRule, derivations: int, visited: int, seconds: float) -> None:
+        profile = self.profile[rule.index]
+        profile.derivations += derivations
+        profile.rows_visited += visited
+        profile.seconds += seconds
+
+    def facts_stored(self) -> int:
+        return sum(relation.rows for relation in self.by_number)
+
+    def nbytes(self, predicates: Iterable[Predicate] | None = None) -> int:
+        """Return the bytes of the arrays that hold these relations, all by default."""
+        chosen = self.relations if predicates is None else predicates
+        return sum(self.relations[p].nbytes for p in chosen if p in self.relations)

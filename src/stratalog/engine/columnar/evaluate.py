@@ -1,0 +1,254 @@
+"""Run compiled plans: joins in kernels, built-ins on whole blocks, derived facts merged into relations."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from stratalog.engine.columnar.compile import Segment
+from stratalog.engine.columnar.expressions import ERROR, Evaluator
+from stratalog.engine.columnar.grouping import reduce_groups
+from stratalog.engine.columnar.planned import Planned
+from stratalog.engine.columnar.relation import Directory, Ids, Relation
+from stratalog.kernels import plan as k
+from stratalog.kernels import rows
+from stratalog.lang.syntax import Bind, Filter, Variable
+from stratalog.plan.rules import PlannedRule
+
+if TYPE_CHECKING:
+    from stratalog.engine.columnar.engine import ColumnarEngine
+
+OUT = 8 * k.BLOCK  # derived facts merged together: small enough for the cache
+COMPUTED_OUT = 64 * k.BLOCK  # bindings handed to built-ins together: large enough to vectorise
+WORK_SLICE = 2_000_000  # rows visited per kernel call: well below a second, so that Ctrl-C works
+MERGE_SLICE = 1_000_000
+
+Block = npt.NDArray[np.uint32]
+
+
+class Scratch:
+    """The buffers of one running plan, reused from run to run."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self.state = np.zeros(0, np.int64)
+        self.bind: Block = np.empty((0, k.BLOCK), np.uint32)
+        self.active: Block = np.empty((0, k.BLOCK), np.uint32)
+        self.key: Ids = np.empty(8, np.uint32)
+        self.out: Block = np.empty((1, width), np.uint32)
+
+    def fit(self, segment: Segment, arity: int) -> None:
+        """Make the buffers large enough for a segment over relations of up to this arity."""
+        levels = segment.levels + 1
+        if self.state.size < k.RUN_STATE + levels * k.LEVEL_STATE:
+            self.state = np.zeros(k.RUN_STATE + levels * k.LEVEL_STATE, np.int64)
+        if self.bind.shape[0] < levels * segment.variables:
+            self.bind = np.empty((levels * segment.variables, k.BLOCK), np.uint32)
+        if self.active.shape[0] < 2 * levels:
+            self.active = np.empty((2 * levels, k.BLOCK), np.uint32)
+        if self.key.size < arity:
+            self.key = np.empty(arity, np.uint32)
+        if self.out.shape[0] < len(segment.outputs):
+            self.out = np.empty((len(segment.outputs), self._width), np.uint32)
+
+
+class Evaluation:
+    """Evaluates plans on an engine's relations."""
+
+    def __init__(self, engine: ColumnarEngine) -> None:
+        self._engine = engine
+        self._evaluator = Evaluator(engine.terms)
+        self._joined = Scratch(OUT)
+        self._depths: list[Scratch] = []
+        self._slots_of = np.empty(rows.BLOCK + 1, np.uint64)
+
+    def run(self, planned: Sequence[Planned]) -> None:
+        """Evaluate the plans and merge what they derive into their head relations."""
+        for plan in planned:
+            for segment in plan.segments:
+                for relation, index in segment.indexes:
+                    index.catch_up(relation)
+        joins = [p for p in planned if len(p.segments) == 1 and p.rule.grouping is None]
+        if joins:
+            self._run_joins(joins)
+        for plan in planned:
+            if len(plan.segments) > 1 or plan.rule.grouping is not None:
+                self._run_computed(plan)
+
+    # -- rules of one segment: many per kernel call
+
+    def _run_joins(self, planned: Sequence[Planned]) -> None:
+        engine, scratch = self._engine, self._joined
+        arity = max(r.arity for r in engine.by_number)
+        for p in planned:
+            scratch.fit(p.segments[0], arity)
+        plans = np.concatenate([p.segments[0].plan for p in planned])
+        ends = np.cumsum([p.segments[0].plan.size for p in planned])
+        offsets = np.concatenate([[0], ends]).astype(np.int64)
+        profile = np.zeros((len(planned), 3), np.int64)
+        batch = np.zeros(k.BATCH_STATE, np.int64)
+        batch[k.SINCE] = time.process_time_ns() // 1000
+        k.start(scratch.state)
+        while True:
+            status = k.evaluate_all(
+                plans,
+                offsets,
+                engine.directory.addresses,
+                engine.sets.tables,
+                batch,
+                scratch.state,
+                scratch.bind,
+                scratch.active,
+                scratch.key,
+                scratch.out,
+                self._slots_of,
+                profile,
+                WORK_SLICE,
+            )
+            if status == k.DONE:
+                break
+            self._attend(int(status), planned[int(batch[k.PLAN_NUMBER])], int(scratch.state[k.N_OUT]))
+        self._add_profile(planned, profile)
+
+    def _attend(self, status: int, planned: Planned, more: int) -> None:
+        """Do what a kernel asked for before it can go on."""
+        self._engine.running = rule_text(planned.rule)
+        if status == k.GROW:
+            planned.head.reserve(more)
+        elif status == k.PROMOTE:
+            planned.head.promote_counts()
+        self._check()
+
+    def _check(self) -> None:
+        engine = self._engine
+        engine.limits.check_time(engine.running)
+        engine.limits.check_facts(engine.facts_stored(), engine.running)
+
+    def _add_profile(self, planned: Sequence[Planned], profile: npt.NDArray[np.int64]) -> None:
+        for p, (derivations, visited, micros) in zip(planned, profile.tolist(), strict=True):
+            self._engine.add_profile(p.rule, derivations, visited, micros / 1e6)
+
+    # -- rules with built-ins or aggregates: block by block through Python
+
+    def _run_computed(self, planned: Planned) -> None:
+        self._engine.running = rule_text(planned.rule)
+        begun = time.process_time()
+        derived = 0
+        for block in self._derived(planned):
+            derived += block.shape[1]
+            self.merge(planned.head, block, planned.mode)
+        self._engine.add_profile(planned.rule, derived, derived, time.process_time() - begun)
+
+    def answers(self, planned: Planned) -> Relation:
+        """Return the distinct output rows of a plan in a relation of their own."""
+        for relation, index in (used for segment in planned.segments for used in segment.indexes):
+            index.catch_up(relation)
+        answers = Relation(planned.rule.head.predicate, 0, self._engine.account, Directory())
+        for block in self._derived(planned):
+            self.merge(answers, block, rows.UNCOUNTED)
+        return answers
+
+    def _derived(self, planned: Planned) -> Iterator[Block]:
+        """Yield blocks of head facts, one per instance, or one per group of a rule with an aggregate."""
+        blocks = self._blocks(planned.segments, 0, np.empty((0, 0), np.uint32))
+        grouping = planned.rule.grouping
+        if grouping is None:
+            yield from blocks
+            return
+        outputs = planned.segments[-1].outputs
+        matches = [block.copy() for block in blocks]
+        size = sum(block.shape[1] for block in matches)
+        table = np.concatenate(matches, axis=1) if matches else np.empty((len(outputs), 0), np.uint32)
+        columns = {v: table[i] for i, v in enumerate(outputs) if isinstance(v, Variable)}
+        if size:
+            reduced = reduce_groups(self._engine.terms, self._evaluator, grouping, columns, size)
+            yield np.ascontiguousarray(reduced, np.uint32)
+
+    def _blocks(self, segments: Sequence[Segment], depth: int, table: Block) -> Iterator[Block]:
+        """Yield the output of the segments from `depth` on, given the table that they start from."""
+        segment = segments[depth]
+        for block in self._segment_blocks(segment, depth, table):
+            if depth == len(segments) - 1:
+                yield block
+                continue
+            columns = {
+                v: block[i].copy() for i, v in enumerate(segment.outputs) if isinstance(v, Variable)
+            }
+            size = self._compute(segment.computed, columns, block.shape[1])
+            if size:
+                following = segments[depth + 1].inputs
+                inputs = np.empty((len(following), size), np.uint32)
+                for i, v in enumerate(following):
+                    inputs[i] = columns[v]
+                yield from self._blocks(segments, depth + 1, inputs)
+
+    def _segment_blocks(self, segment: Segment, depth: int, table: Block) -> Iterator[Block]:
+        """Yield the output of one segment in blocks that are overwritten by the next."""
+        while len(self._depths) <= depth:
+            self._depths.append(Scratch(COMPUTED_OUT))
+        scratch, engine = self._depths[depth], self._engine
+        scratch.fit(segment, max((r.arity for r in engine.by_number), default=0))
+        k.start(scratch.state)
+        status = k.FULL
+        while status != k.DONE:
+            status = k.evaluate(
+                segment.plan,
+                engine.directory.addresses,
+                engine.sets.tables,
+                scratch.state,
+                scratch.bind,
+                scratch.active,
+                scratch.key,
+                table,
+                table.shape[1],
+                scratch.out,
+                scratch.state[k.WORK] + WORK_SLICE,
+            )
+            size = int(scratch.state[k.N_OUT])
+            if size and status != k.PAUSED:
+                yield scratch.out[: len(segment.outputs), :size]
+                scratch.state[k.N_OUT] = 0
+            self._check()
+
+    def _compute(
+        self, builtins: Sequence[Filter | Bind], columns: dict[Variable, Ids], size: int
+    ) -> int:
+        """Evaluate FILTERs and BINDs on whole columns, in place; return how many bindings are left."""
+        for builtin in builtins:
+            if isinstance(builtin, Filter):
+                kept = self._evaluator.holds(builtin.expression, columns, size)
+            else:
+                values = self._evaluator.evaluate(builtin.expression, columns, size)
+                kept = values != ERROR
+                if builtin.variable in columns:
+                    kept &= values == columns[builtin.variable]
+                columns[builtin.variable] = values
+            if not kept.all():
+                size = int(kept.sum())
+                for v in columns:
+                    columns[v] = columns[v][kept]
+            if not size:
+                break
+        return size
+
+    def merge(self, relation: Relation, block: Block, mode: int) -> None:
+        """Find or insert the facts block[:, i]; see kernels/rows.py for the modes."""
+        block = np.ascontiguousarray(block, np.uint32)
+        size = block.shape[1]
+        done = 0
+        while done < size:
+            end = min(size, done + MERGE_SLICE)
+            relation.reserve(end - done)
+            done = int(rows.merge(relation.descriptor, block, done, end, mode, self._slots_of))
+            if done < end:
+                relation.promote_counts()
+            self._check()
+
+
+def rule_text(rule: PlannedRule) -> str:
+    """Return the text of the user's rule that a planned rule comes from."""
+    return rule.origin.text if rule.origin else f"(hidden rule for {rule.head.predicate.name})"

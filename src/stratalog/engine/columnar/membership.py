@@ -1,0 +1,45 @@
+"""Fact sets as truth tables over the label word."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from stratalog.facts.labels import LABELS
+from stratalog.facts.sets import FactSet, Label, Meet, Minus, Union
+
+Table = npt.NDArray[np.bool_]
+
+
+def membership_table(described: FactSet) -> Table:
+    """Return t such that a fact whose label word is w belongs to `described` iff t[w]."""
+    match described:
+        case Label(bit=bit):
+            return (np.arange(1 << LABELS) >> bit & 1).astype(np.bool_)
+        case Union(left, right):
+            return membership_table(left) | membership_table(right)
+        case Minus(left, right):
+            return membership_table(left) & ~membership_table(right)
+        case Meet(left, right):
+            return membership_table(left) & membership_table(right)
+    raise TypeError(f"no columnar reading of {described!r}")
+
+
+class Sets:
+    """The truth tables in use, numbered, in one array for kernels."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[FactSet, int] = {}
+        self.tables: Table = np.zeros((0, 1 << LABELS), np.bool_)
+
+    def number(self, described: FactSet) -> int:
+        """Return the number of the set's table."""
+        number = self._numbers.get(described)
+        if number is None:
+            number = self._numbers[described] = len(self._numbers)
+            self.tables = np.concatenate([self.tables, membership_table(described)[None]])
+        return number
+
+    def table(self, described: FactSet) -> Table:
+        number = self.number(described)
+        return self.tables[number]

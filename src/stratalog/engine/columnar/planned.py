@@ -1,0 +1,122 @@
+"""Which versions of which rules an `apply` needs, and their compiled plans, kept until sizes change."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from stratalog.engine.columnar.compile import Lookup, Segment, compile_steps
+from stratalog.engine.columnar.relation import Relation
+from stratalog.facts.labels import DELTA, DELTA_NEGATED
+from stratalog.facts.sets import FactSet
+from stratalog.kernels.rows import UNCOUNTED
+from stratalog.lang.syntax import Argument, Predicate, Variable
+from stratalog.lang.terms import Term
+from stratalog.plan.delta import Role, Version, versions
+from stratalog.plan.lower import expression_variables
+from stratalog.plan.order import join_order, sizes_changed
+from stratalog.plan.rules import Grouping, PlannedRule
+
+if TYPE_CHECKING:
+    from stratalog.engine.columnar.engine import ColumnarEngine
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A version of a rule, ready to run."""
+
+    rule: PlannedRule
+    head: Relation
+    mode: int  # the count that instances raise
+    segments: tuple[Segment, ...]
+    sizes: dict[Predicate, float]  # of the body's relations when the join order was chosen
+
+
+class RuleIndex:
+    """The versions of some rules by the predicate of their delta, so that idle rules cost nothing."""
+
+    def __init__(self, rules: Sequence[PlannedRule]) -> None:
+        self.rules = rules
+        self.everything = [Version(rule) for rule in rules]
+        self._by_delta: dict[tuple[Predicate, bool], list[Version]] = defaultdict(list)
+        for rule in rules:
+            for version in versions(rule):
+                atoms = rule.negated if version.negative else rule.body
+                predicate = atoms[version.start or 0].predicate
+                self._by_delta[predicate, version.negative].append(version)
+
+    def meeting(
+        self, positive: frozenset[Predicate], negative: frozenset[Predicate]
+    ) -> list[Version]:
+        """Return the versions that start from one of these predicates."""
+        met = [v for p in positive for v in self._by_delta.get((p, False), ())]
+        return met + [v for p in negative for v in self._by_delta.get((p, True), ())]
+
+
+class Planner:
+    """Chooses join orders from statistics, compiles them and remembers both."""
+
+    def __init__(self, engine: ColumnarEngine) -> None:
+        self._engine = engine
+        self._plans: dict[tuple[int, int, int, int, int], tuple[Version, Planned]] = {}
+        self._constants: dict[Term, int] = {}
+
+    def planned(self, version: Version, pos: FactSet, neg: FactSet, mode: int) -> Planned:
+        """Return the plan of a version, chosen anew if a relation's size changed by an order of magnitude."""
+        sets = self._engine.sets
+        key = (id(version), version.rule.index, sets.number(pos), sets.number(neg), mode)
+        known = self._plans.get(key)
+        if known and known[0] is version:
+            if not sizes_changed(known[1].sizes, self._engine.statistics):
+                return known[1]
+        planned = self._plan(version, version.rule.head.args, pos, neg, mode)
+        self._plans[key] = version, planned
+        return planned
+
+    def for_answers(self, rule: PlannedRule, described: FactSet) -> Planned:
+        """Return the plan of all instances of a rule whose head is not stored."""
+        return self._plan(Version(rule), rule.head.args, described, described, UNCOUNTED)
+
+    def _plan(
+        self,
+        version: Version,
+        outputs: tuple[Argument, ...],
+        pos: FactSet,
+        neg: FactSet,
+        mode: int,
+    ) -> Planned:
+        engine, rule = self._engine, version.rule
+        steps = join_order(version, engine.statistics)
+        if rule.grouping is not None:
+            outputs = _group_inputs(rule.grouping)
+        head = engine.relation(rule.head.predicate)
+        lookup = Lookup(engine.relation, self._constant, self._roles(pos, neg))
+        segments = compile_steps(steps, outputs, head.number, mode, lookup)
+        sizes = {a.predicate: max(1.0, engine.statistics.rows(a.predicate)) for a in rule.body}
+        return Planned(rule, head, mode, segments, sizes)
+
+    def _constant(self, term: Term) -> int:
+        known = self._constants.get(term)
+        if known is None:
+            known = self._constants[term] = int(self._engine.terms.encode([term])[0])
+        return known
+
+    def _roles(self, pos: FactSet, neg: FactSet) -> dict[Role, int]:
+        number = self._engine.sets.number
+        return {
+            Role.FULL: number(pos),
+            Role.OLD: number(pos - DELTA),
+            Role.DELTA: number(DELTA),
+            Role.OUTSIDE: number(neg),
+            Role.OUTSIDE_BOTH: number(neg | DELTA_NEGATED),
+            Role.NEGATED_DELTA: number(DELTA_NEGATED),
+        }
+
+
+def _group_inputs(grouping: Grouping) -> tuple[Variable, ...]:
+    """Return the variables that an aggregate looks at; its rows are one per match of all variables."""
+    expressions = [r.expression for r in grouping.reductions if r.expression is not None]
+    used = (v for expression in expressions for v in expression_variables(expression))
+    return tuple(dict.fromkeys((*grouping.group, *used)))

@@ -1,0 +1,172 @@
+"""A relation in columns: constants, label word, two counts and a membership table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stratalog.engine.columnar.index import Index
+from stratalog.kernels import memory, rows
+from stratalog.lang.syntax import Predicate
+
+Ids = npt.NDArray[np.uint32]
+Account = Callable[[int], None]
+
+LOAD_AFTER_GROWTH = 0.3  # rows per slot when a membership table has just grown; it grows again at 0.6
+LOAD_TRIMMED = 0.7
+NONE: Ids = np.empty(0, np.uint32)
+
+
+class Directory:
+    """Where kernels find the descriptor of each relation, by number."""
+
+    def __init__(self) -> None:
+        self.addresses = np.zeros(16, np.int64)
+
+    def enter(self, number: int, descriptor: npt.NDArray[np.int64]) -> None:
+        if number >= self.addresses.size:
+            self.addresses = np.resize(self.addresses, 2 * self.addresses.size)
+        self.addresses[number] = descriptor.ctypes.data
+
+
+class Relation:
+    """The facts of one predicate. Rows are numbered in order of arrival and never move during a run."""
+
+    def __init__(
+        self, predicate: Predicate, number: int, account: Account, directory: Directory
+    ) -> None:
+        self.predicate = predicate
+        self.number = number
+        self.indexes: list[Index] = []
+        self._account = account
+        self._directory = directory
+        self.columns: list[Ids] = [np.empty(0, np.uint32) for _ in range(predicate.arity)]
+        self.labels: npt.NDArray[np.uint16] = np.zeros(0, np.uint16)
+        self.counts: list[npt.NDArray[Any]] = [np.zeros(0, np.int32), np.zeros(0, np.int32)]
+        self.slots: Ids = np.full(8, memory.NULL, np.uint32)
+        self._touched: Ids = np.empty(0, np.uint32)
+        self._deltas: list[Ids] = [NONE, NONE]
+        self.descriptor = np.zeros(0, np.int64)
+        self.describe()
+
+    @property
+    def arity(self) -> int:
+        return self.predicate.arity
+
+    @property
+    def rows(self) -> int:
+        return int(self.descriptor[memory.ROWS])
+
+    @property
+    def capacity(self) -> int:
+        return self.labels.size
+
+    @property
+    def nbytes(self) -> int:
+        """Return the bytes of all arrays that hold the relation."""
+        arrays: list[npt.NDArray[Any]] = [*self.columns, *self.counts, self.labels, self.slots]
+        return sum(a.nbytes for a in arrays) + sum(i.nbytes for i in self.indexes)
+
+    def describe(self) -> None:
+        """Write the addresses and sizes of all arrays into the descriptor, for kernels."""
+        width = memory.INDEX_KEY_COLUMNS + self.arity
+        size = max(memory.COLUMNS + 2, memory.COLUMNS + self.arity + len(self.indexes) * width)
+        if self.descriptor.size < size:
+            larger = np.zeros(size + width, np.int64)
+            larger[: self.descriptor.size] = self.descriptor
+            self.descriptor = larger
+            self._directory.enter(self.number, larger)
+        d = self.descriptor
+        d[memory.ARITY] = self.arity
+        d[memory.CAPACITY] = self.capacity
+        d[memory.LABELS] = self.labels.ctypes.data
+        d[memory.COUNT_NONRECURSIVE] = self.counts[0].ctypes.data
+        d[memory.COUNT_RECURSIVE] = self.counts[1].ctypes.data
+        d[memory.WIDE] = self.counts[0].itemsize > 4  # noqa: PLR2004  # bytes
+        d[memory.SLOTS] = self.slots.ctypes.data
+        d[memory.NSLOTS] = self.slots.size
+        d[memory.TOUCHED] = self._touched.ctypes.data
+        d[memory.TOUCHED_CAPACITY] = self._touched.size
+        for c, column in enumerate(self.columns):
+            d[memory.COLUMNS + c] = column.ctypes.data
+        for index in self.indexes:
+            index.describe(d)
+
+    def reserve(self, extra: int) -> None:
+        """Make room for `extra` more rows, all of which an `apply` may touch."""
+        need = self.rows + extra
+        if need > memory.NULL:
+            raise OverflowError(f"more than {memory.NULL} facts of {self.predicate.name}")
+        if need > self.capacity:
+            self._resize(max(need, self.capacity + self.capacity // 2))
+        touched = int(self.descriptor[memory.N_TOUCHED]) + extra
+        if touched > self._touched.size:
+            size = max(touched, 2 * self._touched.size)
+            self._account(4 * (size - self._touched.size))
+            self._touched.resize(size, refcheck=False)
+        if 5 * need > 3 * self.slots.size:
+            self._rehash(int(need / LOAD_AFTER_GROWTH) + 8)
+        self.describe()
+
+    def _resize(self, capacity: int) -> None:
+        per_row = 4 * self.arity + 2 + 2 * self.counts[0].itemsize
+        self._account(per_row * (capacity - self.capacity))
+        # `resize` reallocates in place where it can and fills with zeros: no mark, no derivation.
+        for array in (*self.columns, *self.counts, self.labels):
+            array.resize(capacity, refcheck=False)
+
+    def _rehash(self, size: int) -> None:
+        self._account(4 * (size - self.slots.size))
+        self.slots = np.full(size, memory.NULL, np.uint32)
+        self.describe()
+        rows.rehash(self.descriptor)
+
+    def promote_counts(self) -> None:
+        """Turn both counts into 64-bit integers, because one is about to overflow."""
+        self._account(8 * self.capacity)
+        self.counts = [count.astype(np.int64) for count in self.counts]
+        self.describe()
+
+    def trim(self) -> None:
+        """Give back the room for growth."""
+        n = self.rows
+        self._touched = np.empty(0, np.uint32)
+        self._resize(n)
+        for index in self.indexes:
+            index.trim(self)
+        self._rehash(int(n / LOAD_TRIMMED) + 8)
+        self.describe()
+
+    def index(self, columns: tuple[int, ...]) -> Index:
+        """Return the index on these key columns, made on first use."""
+        for index in self.indexes:
+            if index.columns == columns:
+                return index
+        index = Index(columns, len(self.indexes), self.arity, self._account)
+        self.indexes.append(index)
+        self.describe()
+        return index
+
+    def set_delta(self, delta: Ids, *, negated: bool = False) -> None:
+        """Let scans of the delta read these rows."""
+        self._deltas[negated] = delta
+        at = memory.NEGATED_DELTA if negated else memory.DELTA
+        self.descriptor[at] = delta.ctypes.data
+        self.descriptor[at + 1] = delta.size
+
+    def take_touched(self) -> Ids:
+        """Return the rows touched since the last call, and forget them."""
+        touched = self._touched[: self.descriptor[memory.N_TOUCHED]].copy()
+        self.descriptor[memory.N_TOUCHED] = 0
+        rows.clear_bits(self.labels, touched, np.uint16(0xFFFF ^ int(rows.SEEN_BIT)))
+        return touched
+
+    def find(self, columns: Sequence[Ids] | npt.NDArray[np.uint32], size: int) -> Ids:
+        """Return the row of each fact, NULL where it is not stored."""
+        block = np.ascontiguousarray(columns, np.uint32).reshape(self.arity, size)
+        found = np.empty(size, np.uint32)
+        rows.find_all(self.descriptor, block, size, np.empty(max(1, self.arity), np.uint32), found)
+        return found

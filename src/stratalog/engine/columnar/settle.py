@@ -1,0 +1,109 @@
+"""Evaluate a fact set: the rows it stands for now.
+
+A set that is bounded by a batch is answered from the batch's rows alone; only a set of labels over whole
+relations scans them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from stratalog.engine.columnar.batch import ColumnarBatch
+from stratalog.facts.labels import SEEN
+from stratalog.facts.sets import FactSet, Label, Meet, Minus, Over, Union
+from stratalog.kernels import rows as kernels
+
+if TYPE_CHECKING:
+    from stratalog.engine.columnar.engine import ColumnarEngine
+
+Rows = dict[int, npt.NDArray[np.uint32]]
+
+
+def settle(engine: ColumnarEngine, described: FactSet) -> ColumnarBatch:
+    """Return the facts that `described` stands for now."""
+    rows = _rows(engine, described)
+    return ColumnarBatch({n: r for n, r in rows.items() if r.size})
+
+
+def _rows(engine: ColumnarEngine, described: FactSet) -> Rows:
+    match described:
+        case ColumnarBatch():
+            return described.rows
+        case Over():
+            return _scan(engine, described, None)
+        case Union(left, right):
+            return _union(engine, _rows(engine, left), _rows(engine, right))
+        case Meet(Over() as over, right) if _is_labels(right):
+            return _scan(engine, over, right)
+        case Meet(left, Over() as over) if _is_labels(left):
+            return _scan(engine, over, left)
+        case Meet(left, right):
+            return _keep(engine, _rows(engine, left), right, wanted=True)
+        case Minus(left, right):
+            return _keep(engine, _rows(engine, left), right, wanted=False)
+    raise TypeError(f"{described!r} is not bounded by a batch or by predicates")
+
+
+def _is_labels(described: FactSet) -> bool:
+    match described:
+        case Label():
+            return True
+        case Union(left, right) | Meet(left, right) | Minus(left, right):
+            return _is_labels(left) and _is_labels(right)
+    return False
+
+
+def _scan(engine: ColumnarEngine, over: Over, labels: FactSet | None) -> Rows:
+    rows: Rows = {}
+    for predicate in over.predicates:
+        relation = engine.relations.get(predicate)
+        if relation is None:
+            continue
+        if labels is None:
+            rows[relation.number] = np.arange(relation.rows, dtype=np.uint32)
+        else:
+            rows[relation.number] = engine.rows_of(relation, labels)
+    return rows
+
+
+def _keep(engine: ColumnarEngine, rows: Rows, described: FactSet, *, wanted: bool) -> Rows:
+    """Return the rows that are in `described`, or those that are not."""
+    if isinstance(described, Over):
+        inside = {engine.relation(p).number for p in described.predicates}
+        return {n: r for n, r in rows.items() if (n in inside) == wanted}
+    if _is_labels(described):
+        member = engine.sets.table(described)
+        return {n: _filter(engine, n, r, member if wanted else ~member) for n, r in rows.items()}
+    other = _rows(engine, described)
+    return _compare(engine, rows, other, wanted=wanted)
+
+
+def _compare(engine: ColumnarEngine, rows: Rows, other: Rows, *, wanted: bool) -> Rows:
+    """Return the rows that are among the other rows, or those that are not."""
+    result: Rows = {}
+    seen = engine.sets.table(SEEN)
+    for n, mine in rows.items():
+        labels = engine.by_number[n].labels
+        theirs = other.get(n, np.empty(0, np.uint32))
+        kernels.set_bits(labels, theirs, np.uint16(1 << SEEN.bit))
+        result[n] = _filter(engine, n, mine, seen if wanted else ~seen)
+        kernels.clear_bits(labels, theirs, np.uint16(0xFFFF ^ (1 << SEEN.bit)))
+    return result
+
+
+def _union(engine: ColumnarEngine, left: Rows, right: Rows) -> Rows:
+    new = _compare(engine, {n: r for n, r in right.items() if n in left}, left, wanted=False)
+    merged = {**right, **left}
+    merged.update({n: np.concatenate([left[n], rows]) for n, rows in new.items()})
+    return merged
+
+
+def _filter(
+    engine: ColumnarEngine, n: int, rows: npt.NDArray[np.uint32], member: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.uint32]:
+    kept = np.empty(rows.size, np.uint32)
+    size = kernels.filter_rows(engine.by_number[n].labels, rows, member, kept)
+    return kept[: int(size)]

@@ -1,0 +1,46 @@
+"""What a run may use, and how it is stopped."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from stratalog.errors import EngineError
+
+
+@dataclass(slots=True)
+class Limits:
+    """Limits of a run; None is no limit."""
+
+    memory: int | None = None  # bytes of the engine's arrays
+    max_facts: int | None = None
+    timeout: float | None = None  # seconds
+    _deadline: float | None = field(default=None, init=False)
+
+    def start(self) -> None:
+        self._deadline = None if self.timeout is None else time.monotonic() + self.timeout
+
+    def check_time(self, rule: str) -> None:
+        if self._deadline is not None and time.monotonic() > self._deadline:
+            raise EngineError(
+                "E102",
+                f"time limit of {self.timeout:g} s reached while evaluating: {rule}",
+                help="raise timeout=, or simplify the rule; nothing was changed",
+            )
+
+    def check_memory(self, needed: int, rule: str) -> None:
+        if self.memory is not None and needed > self.memory:
+            raise EngineError(
+                "E101",
+                f"memory limit of {self.memory / 2**20:,.0f} MiB reached"
+                f" ({needed / 2**20:,.0f} MiB needed) while evaluating: {rule}",
+                help="raise memory=, or look at the rule: does its body make a product?",
+            )
+
+    def check_facts(self, facts: int, rule: str) -> None:
+        if self.max_facts is not None and facts > self.max_facts:
+            raise EngineError(
+                "E103",
+                f"more than max_facts={self.max_facts:,} facts while evaluating: {rule}",
+                help="raise max_facts=; if a BIND makes new values without end, bound them with FILTER",
+            )

@@ -1,0 +1,165 @@
+"""How predicates and IRIs are spelled: prefixes, the base, escapes, and the short form for people."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from stratalog.errors import ProgramError
+from stratalog.lang.terms import OWL, RDF, RDFS, SKOS, XSD
+
+PREDECLARED: Mapping[str, str] = {"rdf": RDF, "rdfs": RDFS, "owl": OWL, "xsd": XSD, "skos": SKOS}
+KEYWORDS = frozenset({"NOT", "FILTER", "BIND", "AGGREGATE"})  # in any case; they begin no atom
+
+_BARE = re.compile(r"[^\W\d]\w*")
+_ESCAPED_IN_LOCAL = r"\\[_~.!$&'()*+,;=/?#@%-]"
+_PLAIN_LOCAL = re.compile(r"(?:[\w:](?:[\w·:-]|\.+(?=[\w·:-]))*)?")
+_LOCAL_PIECE = rf"[\w:]|%[0-9A-Fa-f]{{2}}|{_ESCAPED_IN_LOCAL}"
+_LOCAL_NEXT = rf"[\w·:-]|%[0-9A-Fa-f]{{2}}|{_ESCAPED_IN_LOCAL}"
+_PREFIXED = re.compile(
+    rf"((?:[^\W\d_](?:[\w·-]|\.+(?=[\w·:-]))*)?):((?:(?:{_LOCAL_PIECE})(?:{_LOCAL_NEXT}|\.+(?={_LOCAL_NEXT}))*)?)"
+)
+_IN_BRACKETS = re.compile(r"<[^\x00-\x20<>\"{}|^`]*>")
+_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|([\s\S]|\Z))")
+_CHARACTERS = {
+    "t": "\t",
+    "b": "\b",
+    "n": "\n",
+    "r": "\r",
+    "f": "\f",
+    '"': '"',
+    "'": "'",
+    "\\": "\\",
+}
+_IRI_PARTS = re.compile(
+    r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/?#]*))?([^?#]*)(\?[^#]*)?(#.*)?", re.S
+)
+
+
+def predicate_name(text: str, prefixes: Iterable[tuple[str, str]] = ()) -> str:
+    """Return the predicate's name as programs hold it: `path`, or `<iri>` for `p:name` and `<iri>`."""
+    if _BARE.fullmatch(text):
+        if text.upper() in KEYWORDS:
+            raise ProgramError(
+                "S113", f"{text} is a word of the rule language", help="choose another name"
+            )
+        return text
+    if _IN_BRACKETS.fullmatch(text):
+        return f"<{unescape(text[1:-1])}>"
+    prefixed = _PREFIXED.fullmatch(text)
+    if prefixed is None:
+        raise ProgramError(
+            "S112",
+            f"{text!r} is not the name of a predicate",
+            help="write a name of letters, digits and _, a prefixed name p:name, or <iri>",
+        )
+    known = all_prefixes(prefixes)
+    if prefixed[1] not in known:
+        raise ProgramError(
+            "S111", f"the prefix {prefixed[1]}: is not declared", help=prefix_help(prefixed[1])
+        )
+    return f"<{known[prefixed[1]]}{unescape_local(prefixed[2])}>"
+
+
+def all_prefixes(prefixes: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return the predeclared prefixes and `prefixes`, which win."""
+    return {**PREDECLARED, **dict(prefixes)}
+
+
+def prefix_help(prefix: str) -> str:
+    """Return what to do about an undeclared prefix."""
+    return f"add a line such as  @prefix {prefix}: <http://example.org/> .  before its first use"
+
+
+def show_name(name: str, prefixes: Iterable[tuple[str, str]] = ()) -> str:
+    """Return the shortest spelling of a predicate's name: `p:name` if a prefix fits, else as it is."""
+    if not name.startswith("<"):
+        return name
+    return show_iri(name[1:-1], all_prefixes(prefixes))
+
+
+def show_iri(iri: str, prefixes: Mapping[str, str]) -> str:
+    """Return the shortest of `p:name` for the given prefixes and `<iri>`, in a spelling that can be read."""
+    short = [
+        f"{prefix}:{iri[len(space) :]}"
+        for prefix, space in prefixes.items()
+        if space and iri.startswith(space) and _PLAIN_LOCAL.fullmatch(iri, len(space))
+    ]
+    if short:
+        return min(short, key=lambda spelling: (len(spelling), spelling))
+    return f"<{re.sub(_NOT_IN_IRI, _escaped, iri)}>"
+
+
+_NOT_IN_IRI = r"[\x00-\x20<>\"{}|^`\\]"
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04X}"
+
+
+def unescape(text: str) -> str:
+    """Return `text` with Turtle's escapes replaced; ValueError names an escape that means nothing."""
+    if "\\" not in text:
+        return text
+
+    def character(escape: re.Match[str]) -> str:
+        code = escape[1] or escape[2]
+        if not code and escape[3] in _CHARACTERS:
+            return _CHARACTERS[escape[3]]
+        if not code or int(code, 16) > 0x10FFFF or 0xD800 <= int(code, 16) <= 0xDFFF:
+            raise ValueError(escape[0])
+        return chr(int(code, 16))
+
+    return _ESCAPE.sub(character, text)
+
+
+def unescape_local(local: str) -> str:
+    """Return the local part of a prefixed name without backslashes; %-escapes stay."""
+    return re.sub(r"\\(.)", r"\1", local) if "\\" in local else local
+
+
+def resolve(base: str | None, iri: str) -> str:
+    """Return `iri` seen from `base` (RFC 3986, section 5.2); an absolute IRI is kept as written."""
+    scheme, authority, path, query, fragment = _iri_parts(iri)
+    if base is None or scheme is not None:
+        return iri
+    base_scheme, base_authority, base_path, base_query, _ = _iri_parts(base)
+    if authority is not None:
+        path = _without_dots(path)
+    elif not path:
+        authority, path, query = base_authority, base_path, query or base_query
+    else:
+        if not path.startswith("/"):
+            path = _merged(base_path, path, has_authority=base_authority is not None)
+        authority, path = base_authority, _without_dots(path)
+    start = "" if base_scheme is None else base_scheme + ":"
+    middle = "" if authority is None else "//" + authority
+    return start + middle + path + (query or "") + (fragment or "")
+
+
+def _iri_parts(iri: str) -> tuple[str | None, str | None, str, str | None, str | None]:
+    found = _IRI_PARTS.fullmatch(iri)
+    assert found is not None, "every string has the five parts"  # noqa: S101
+    return found[1], found[2], found[3], found[4], found[5]
+
+
+def _merged(base_path: str, path: str, *, has_authority: bool) -> str:
+    if has_authority and not base_path:
+        return "/" + path
+    return base_path[: base_path.rfind("/") + 1] + path
+
+
+def _without_dots(path: str) -> str:
+    kept: list[str] = []
+    parts = path.split("/")
+    for position, part in enumerate(parts):
+        is_last = position == len(parts) - 1
+        if part == "..":
+            if len(kept) > 1 or (kept and kept[0]):
+                kept.pop()
+        elif part != ".":
+            kept.append(part)
+            continue
+        if is_last:
+            kept.append("")
+    return "/".join(kept)

@@ -1,0 +1,95 @@
+"""Aggregates over the terms of one group: COUNT SUM MIN MAX AVG.
+
+The order of the terms never matters. Sums are exact and rounded once, into the largest type present
+(integer, decimal, float, double); a sum of zero is positive. AVG divides the exact sum: of integers
+and decimals as `/` does. MIN and MAX use one total order: blank nodes, IRIs, numbers by value (NaN
+first), strings, other literals by datatype and value (or text if it has no order); equal values of
+different types by datatype and text.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from stratalog.lang.builtins_arithmetic import quotient
+from stratalog.lang.builtins_values import (
+    DECIMAL_RANK,
+    FLOAT_RANK,
+    INTEGER_RANK,
+    number,
+    number_term,
+    order_key,
+)
+from stratalog.lang.terms import BNODE_KIND, IRI_KIND, STRING, Term
+from stratalog.lang.values_numbers import EXACT, nearest_float, to_double
+
+_FAMILIES = {BNODE_KIND: 0, IRI_KIND: 1, "": 2, STRING: 3}
+_OTHER_FAMILY = 4
+_TINY_BITS = 1074
+
+
+def reduce_terms(function: str, distinct: bool, terms: Sequence[Term]) -> Term:
+    """Return COUNT, SUM, MIN, MAX or AVG of terms; all but COUNT need at least one."""
+    chosen: Sequence[Term] = list(dict.fromkeys(terms)) if distinct else terms
+    match function:
+        case "COUNT":
+            return number_term(INTEGER_RANK, len(chosen))
+        case "SUM":
+            return _total(chosen, 1)
+        case "AVG":
+            return _total(chosen, len(chosen))
+        case "MIN":
+            return min(chosen, key=total_order)
+        case _:
+            return max(chosen, key=total_order)
+
+
+def total_order(term: Term) -> tuple[Any, ...]:
+    """Return a key that orders all terms: family by family, and by value within one."""
+    if term.kind in {BNODE_KIND, IRI_KIND}:
+        return (_FAMILIES[term.kind], term.text)
+    key = order_key(term)
+    if key is None:
+        return (_OTHER_FAMILY, term.kind, 1, term.text)
+    family, *value = key
+    if family in _FAMILIES:
+        return (_FAMILIES[family], value, term.kind, term.text)
+    return (_OTHER_FAMILY, family, 0, value, term.text)
+
+
+def average_of_integers(total: int, count: int) -> Term:
+    """Return the average of `count` integers whose sum is `total`."""
+    return number_term(DECIMAL_RANK, quotient(Fraction(total, count)))
+
+
+def exact_sum(values: Sequence[int | Decimal | float]) -> Fraction:
+    """Return the exact sum of finite numbers."""
+    whole, tiny, decimal = 0, 0, Decimal(0)
+    for value in values:
+        if isinstance(value, float):  # a multiple of 2 to the power of -1074
+            numerator, denominator = value.as_integer_ratio()
+            tiny += numerator << (_TINY_BITS + 1 - denominator.bit_length())
+        elif isinstance(value, int):
+            whole += value
+        else:
+            decimal = EXACT.add(decimal, value)
+    return whole + Fraction(tiny, 1 << _TINY_BITS) + Fraction(decimal)
+
+
+def _total(terms: Sequence[Term], divisor: int) -> Term:
+    found = [number(term) for term in terms]
+    rank = max(each.rank for each in found)
+    values = [each.value for each in found]
+    if rank == INTEGER_RANK and divisor == 1:
+        return number_term(rank, sum(map(int, values)))
+    special = [v for v in values if isinstance(v, float) and not math.isfinite(v)]
+    if special:
+        return number_term(rank, sum(special))
+    exact = exact_sum(values) / divisor
+    if rank <= DECIMAL_RANK:
+        return number_term(DECIMAL_RANK, quotient(exact))
+    return number_term(rank, nearest_float(exact) if rank == FLOAT_RANK else to_double(exact))

@@ -1,0 +1,292 @@
+"""One column of a table to numbers of constants, by the column's declared type or by its own.
+
+Arrow computes the canonical texts where it can; what is left is done once per distinct value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stratalog.errors import DataError
+from stratalog.lang.terms import (
+    BOOLEAN,
+    DATE,
+    DATETIME,
+    DECIMAL,
+    DOUBLE,
+    INTEGER,
+    IRI_KIND,
+    STRING,
+    Term,
+)
+from stratalog.lang.values import literal, spell, term_of, unspell
+from stratalog.lang.values_canonical import canonical_text
+from stratalog.lang.values_numbers import parse_double
+from stratalog.pipeline.dictionary import Dictionary
+from stratalog.pipeline.facts import Ids
+from stratalog.pipeline.native import KIND_OF_TYPE, Mask, kind_of, native_texts, plain_array
+
+BLANKS = " \t\r\n"  # may surround a number, a boolean or a date, as in XML Schema
+NOT_IN_IRIS = r'[\x00-\x20<>"{}|^`\\]'
+SURE_INTEGER = r"^(0|-?[1-9][0-9]*)$"  # spelled canonically
+SURE_IRI_TERM = r'^<[^\x00-\x20<>"{}|^`\\]*>$'
+NULL_TYPES = frozenset({"NoneType", "NaTType", "NAType"})
+ARROW_OF = {str: pa.large_string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+SCALARS = frozenset({INTEGER, DECIMAL, DOUBLE, BOOLEAN, DATE, DATETIME})
+
+
+@dataclass(frozen=True, slots=True)
+class PythonColumn:
+    """Values of Python; `spelled` if strings in a `term` column are N-Triples, as they are in tables."""
+
+    values: Sequence[object]
+    spelled: bool = False
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+class Real(NamedTuple):
+    """A number as it was written in JSON: a double, unless the column is declared otherwise."""
+
+    text: str
+
+
+class Encoded(NamedTuple):
+    """A column's numbers, and where it is null or holds a value that its type does not have."""
+
+    ids: Ids  # 0 where null or bad
+    nulls: Mask | None
+    bad: Mask | None
+
+
+class Unreadable(Exception):  # noqa: N818  # not an error a user sees: the caller knows the column's name
+    """The column holds something that is no constant."""
+
+
+def encode_column(
+    column: Any,  # noqa: ANN401  # Arrow has no types
+    target: str | None,
+    dictionary: Dictionary,
+    *,
+    empty_is_null: bool = False,
+) -> Encoded:
+    """Return the numbers of a column's constants.
+
+    `target` is a declared type, or None to keep the column's own; `empty_is_null` is for text files,
+    where a typed column has no other way to be null.
+    """
+    if isinstance(column, PythonColumn):
+        return _encode_python(column, target, dictionary)
+    values = plain_array(column)
+    if target not in (None, "string") and empty_is_null:
+        values = pc.if_else(pc.equal(pc.utf8_trim_whitespace(values), ""), None, values)
+    if pa.types.is_null(values.type):
+        return Encoded(np.zeros(len(values), np.uint32), np.ones(len(values), np.bool_), None)
+    if kind_of(values.type) is None:
+        raise Unreadable(str(values.type))
+    if not values.null_count:
+        return _encode_filled(values, target, dictionary)
+    nulls = values.is_null().to_numpy(zero_copy_only=False)
+    filled = _encode_filled(values.drop_null(), target, dictionary)
+    bad = None if filled.bad is None else _spread(filled.bad, nulls)
+    return Encoded(_spread(filled.ids, nulls), nulls, bad)
+
+
+def _spread(values: Any, nulls: Mask) -> Any:  # noqa: ANN401  # any type of array
+    """Return the values of the rows that are not null in their places."""
+    whole = np.zeros(nulls.size, values.dtype)
+    whole[~nulls] = values
+    return whole
+
+
+def _encode_filled(values: Any, target: str | None, dictionary: Dictionary) -> Encoded:  # noqa: ANN401
+    source = kind_of(values.type)
+    assert source is not None
+    if source == STRING and target in (None, "string"):
+        return Encoded(dictionary.intern(STRING, values), None, None)
+    coded = values.dictionary_encode()
+    distinct, rows = coded.dictionary, coded.indices.to_numpy(zero_copy_only=False)
+    texts, bad = native_texts(distinct)
+    wanted = source if target in (None, "term") else KIND_OF_TYPE[str(target)]
+    if bad is not None:
+        texts = pc.if_else(pa.array(bad), "", texts)
+    if source != STRING and wanted in (source, STRING):
+        ids = dictionary.intern(wanted, texts)
+    else:
+        ids, wrong = _encode_texts(texts, source, target, dictionary)
+        bad = wrong if bad is None else bad | wrong
+    return Encoded(ids[rows], None, bad[rows] if bad is not None and bad.any() else None)
+
+
+def _encode_texts(
+    texts: Any,  # noqa: ANN401
+    source: str,
+    target: str | None,
+    dictionary: Dictionary,
+) -> tuple[Ids, Mask]:
+    """Return the numbers of distinct texts that have to be read as another type."""
+    ids = np.zeros(len(texts), np.uint32)
+    bad = np.zeros(len(texts), np.bool_)
+    sure = _sure(texts, source, target)
+    if sure is not None and sure.any():
+        kind = INTEGER if target == "integer" else IRI_KIND
+        chosen = texts.filter(pa.array(sure))
+        if target == "term":
+            chosen = pc.utf8_slice_codeunits(chosen, 1, -1)
+        ids[sure] = dictionary.intern(kind, chosen)
+    rest = np.arange(len(texts)) if sure is None else np.flatnonzero(~sure)
+    found = [convert_term(Term(source, text), target) for text in texts.take(rest).to_pylist()]
+    _fill(ids, bad, rest, found, dictionary)
+    return ids, bad
+
+
+def _fill(
+    ids: Ids, bad: Mask, places: Any, found: list[Term | None], dictionary: Dictionary  # noqa: ANN401
+) -> None:
+    missing = np.fromiter((term is None for term in found), np.bool_, len(found))
+    bad[places[missing]] = True
+    ids[places[~missing]] = dictionary.encode([term for term in found if term is not None])
+
+
+def _sure(texts: Any, source: str, target: str | None) -> Mask | None:  # noqa: ANN401
+    """Return which texts are canonical as they stand, which Arrow can tell for these types."""
+    if source != STRING or target not in ("integer", "iri", "term"):
+        return None
+    if target == "iri":
+        matched = pc.invert(pc.match_substring_regex(texts, NOT_IN_IRIS))
+        matched = pc.and_(matched, pc.not_equal(texts, ""))
+    else:
+        pattern = SURE_INTEGER if target == "integer" else SURE_IRI_TERM
+        matched = pc.match_substring_regex(texts, pattern)
+    sure: Mask = matched.to_numpy(zero_copy_only=False)
+    return sure
+
+
+def convert_term(term: Term, target: str | None, *, spelled: bool = True) -> Term | None:
+    """Return the constant as the declared type has it, or None if the type has no such value."""
+    if target is None or (target == "term" and not (spelled and term.kind == STRING)):
+        return term
+    if target == "term":
+        return _unspelled(term.text)
+    wanted = KIND_OF_TYPE[target]
+    if wanted == IRI_KIND:
+        return _as_iri(term)
+    if wanted == STRING:
+        return Term(STRING, term.text) if term.kind in SCALARS or term.kind == STRING else None
+    text = _text_for(term, wanted)
+    canonical = None if text is None else canonical_text(text, wanted)
+    return None if canonical is None else Term(wanted, canonical)
+
+
+def _unspelled(text: str) -> Term | None:
+    try:
+        return unspell(text)
+    except DataError:
+        return None
+
+
+def _as_iri(term: Term) -> Term | None:
+    if term.kind == IRI_KIND:
+        return term
+    wrong = not term.text or pc.match_substring_regex(pa.scalar(term.text), NOT_IN_IRIS).as_py()
+    return None if term.kind != STRING or wrong else Term(IRI_KIND, term.text)
+
+
+def _text_for(term: Term, wanted: str) -> str | None:
+    """Return how the constant is spelled in the type `wanted`, or None if it cannot be."""
+    kind, text = term
+    if kind in (wanted, STRING):
+        return text if kind == wanted else text.strip(BLANKS)
+    if wanted == DATE and kind == DATETIME:
+        return text.removesuffix("T00:00:00") if text.endswith("T00:00:00") else None
+    if kind not in (INTEGER, DECIMAL, DOUBLE) or wanted not in (INTEGER, DECIMAL, DOUBLE):
+        return None
+    if kind == DOUBLE:
+        value = parse_double(text)
+        if value is None or value - value != 0:  # infinite, or not a number
+            return None
+        text = format(Decimal(repr(value)), "f")
+    if wanted == INTEGER:
+        whole, _, fraction = text.partition(".")
+        return None if fraction.strip("0") else whole
+    return text
+
+
+def _encode_python(column: PythonColumn, target: str | None, dictionary: Dictionary) -> Encoded:
+    types = set(map(type, column.values))
+    filled = {each for each in types if each.__name__ not in NULL_TYPES}
+    if not filled:
+        size = len(column)
+        return Encoded(np.zeros(size, np.uint32), np.ones(size, np.bool_), None)
+    only = next(iter(filled))
+    if len(filled) == 1 and only in ARROW_OF and types <= {only, type(None)}:
+        array = _arrow(column.values, ARROW_OF[only])
+        if array is not None:
+            plain = only is str and target == "term" and not column.spelled
+            return encode_column(array, "string" if plain else target, dictionary)
+    return _encode_mixed(column, target, dictionary)
+
+
+def _arrow(values: Sequence[object], arrow_type: Any) -> Any:  # noqa: ANN401
+    try:
+        return pa.array(values, arrow_type, from_pandas=False)
+    except (OverflowError, UnicodeEncodeError, pa.ArrowInvalid):
+        return None
+
+
+def _encode_mixed(column: PythonColumn, target: str | None, dictionary: Dictionary) -> Encoded:
+    """Encode values of several types, each distinct one once."""
+    keys = [_key(value) for value in column.values]
+    try:
+        first = dict(zip(keys, column.values, strict=True))
+    except TypeError:  # lists and other values that cannot be keys
+        wrong = next(value for value in column.values if type(value).__hash__ is None)
+        raise Unreadable(type(wrong).__name__) from None
+    places = {key: place for place, key in enumerate(first)}
+    rows = np.fromiter(map(places.__getitem__, keys), np.int64, len(keys))
+    terms = [_term(value, target) for value in first.values()]
+    nulls = np.fromiter((term is None for term in terms), np.bool_, len(terms))
+    ids, bad = np.zeros(len(terms), np.uint32), np.zeros(len(terms), np.bool_)
+    filled = [term for term in terms if term is not None]
+    found = [convert_term(term, target, spelled=column.spelled) for term in filled]
+    _fill(ids, bad, np.flatnonzero(~nulls), found, dictionary)
+    return Encoded(ids[rows], nulls[rows] if nulls.any() else None, bad[rows] if bad.any() else None)
+
+
+def _key(value: object) -> tuple[type, object]:
+    """Return what tells values apart: 0.0 and -0.0 are equal in Python, and NaN is unlike itself."""
+    number = isinstance(value, float) or type(value).__module__ == "numpy"
+    return type(value), repr(value) if number else value
+
+
+def _term(value: object, target: str | None) -> Term | None:
+    """Return the constant, or None for the nulls of Python and pandas."""
+    if isinstance(value, Real):
+        return _real_term(value.text, target)
+    return None if type(value).__name__ in NULL_TYPES else term_of(value)
+
+
+def _real_term(text: str, target: str | None) -> Term:
+    if text.removeprefix("-").isdecimal():
+        return literal(text, INTEGER)
+    return term_of(Decimal(text)) if target in ("decimal", "integer") else literal(text, DOUBLE)
+
+
+def shown(column: Any, row: int) -> str:  # noqa: ANN401
+    """Return a column's value for a message."""
+    value = column.values[row] if isinstance(column, PythonColumn) else column[row].as_py()
+    if isinstance(value, Real):
+        text = value.text
+    elif isinstance(value, str):
+        text = spell(Term(STRING, value))
+    else:
+        text = str(value)
+    return text if len(text) <= 60 else text[:57] + "..."  # noqa: PLR2004  # what fits on a line

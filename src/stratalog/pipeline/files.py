@@ -1,0 +1,197 @@
+"""Opening files as bytes, plain or compressed, and the account of what was read from them."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any, BinaryIO, NamedTuple, cast
+
+from stratalog.errors import DataError
+
+CHUNK = 16 << 20  # of text held at once: large enough for the kernels, small beside the facts
+
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+FORMATS = {
+    ".nt": "nt",
+    ".nq": "nq",
+    ".ttl": "ttl",
+    ".trig": "trig",
+    ".rdf": "rdf",
+    ".owl": "rdf",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".facts": "facts",
+    ".jsonl": "jsonl",
+    ".parquet": "parquet",
+    ".orc": "orc",
+}
+
+MOST_SAMPLES = 5
+MOST_REJECTED = 10_000
+MOST_REJECTED_TEXT = 16 << 20
+
+
+class BadLine(NamedTuple):
+    """A line that could not be read; lines count from one, None where the parser does not tell."""
+
+    path: str
+    line: int | None
+    reason: str
+    text: str
+
+
+@dataclass(slots=True)
+class ReadReport:
+    """What reading did, over any number of files.
+
+    `rejected` holds the rejected lines as (path, line, text): at most 10,000 of them and 16 MB of
+    text; `rejected_not_kept` counts those beyond. `bad_lines` counts all.
+    """
+
+    rows: int = 0  # facts read, duplicates included
+    bytes: int = 0  # read, after decompression
+    bad_lines: int = 0  # skipped, with on_bad_input="skip"
+    samples: list[BadLine] = field(default_factory=list)  # the first five bad lines
+    rejected: list[tuple[str, int | None, str]] = field(default_factory=list)
+    rejected_not_kept: int = 0
+    graphs_dropped: int = 0  # quads whose graph name was dropped
+    null_rows: int = 0  # rows that gave no fact because an optional column was null
+    _rejected_text: int = 0
+
+    def reject(self, bad: BadLine) -> None:
+        """Count a bad line, and keep it while there is room."""
+        self.bad_lines += 1
+        if len(self.samples) < MOST_SAMPLES:
+            self.samples.append(bad)
+        size = self._rejected_text + len(bad.text)
+        if len(self.rejected) < MOST_REJECTED and size <= MOST_REJECTED_TEXT:
+            self.rejected.append((bad.path, bad.line, bad.text))
+            self._rejected_text = size
+        else:
+            self.rejected_not_kept += 1
+
+    def add(self, other: ReadReport) -> None:
+        """Add what another reader did, as after reading in parallel."""
+        for name in ("rows", "bytes", "graphs_dropped", "null_rows", "rejected_not_kept"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.bad_lines += other.bad_lines
+        self.samples = (self.samples + other.samples)[:MOST_SAMPLES]
+        room = max(0, MOST_REJECTED - len(self.rejected))
+        self.rejected += other.rejected[:room]
+        self.rejected_not_kept += len(other.rejected[room:])
+
+
+def format_of(path: str) -> tuple[str, str | None]:
+    """Return the format and compression that a file's name tells: ("nt", "gzip") for a.nt.gz."""
+    name = PurePath(path)
+    compression = COMPRESSIONS.get(name.suffix.lower())
+    inner = PurePath(name.stem) if compression else name
+    data_format = FORMATS.get(inner.suffix.lower())
+    if data_format is None:
+        raise DataError(
+            "D105",
+            f"the name does not tell the format: {name.name}",
+            path=path,
+            help=f"name it {' '.join(FORMATS)}, optionally followed by {' '.join(COMPRESSIONS)}",
+        )
+    return data_format, compression
+
+
+def open_bytes(path: str) -> ByteStream:
+    """Open a file for reading its bytes, decompressed as its name tells; errors name the file."""
+    compression = COMPRESSIONS.get(PurePath(path).suffix.lower())
+    try:
+        plain = open(path, "rb", buffering=0)  # noqa: SIM115, PTH123  # the caller closes it
+    except FileNotFoundError:
+        raise DataError(
+            "D100", "there is no such file", path=path, help="check the name and the current folder"
+        ) from None
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    return ByteStream(path, plain, compression)
+
+
+class ByteStream(io.RawIOBase):
+    """The bytes of one file, read from first to last; what goes wrong is an error with its path."""
+
+    def __init__(self, path: str, plain: io.FileIO, compression: str | None) -> None:
+        super().__init__()
+        self._path = path
+        self._plain = plain
+        self._stream: Any = plain
+        self.bytes_read = 0  # after decompression
+        if compression:
+            import pyarrow as pa  # plain files are read without it
+
+            # Arrow's own file needs no interpreter between it and the decompressor.
+            self._stream = pa.CompressedInputStream(pa.OSFile(path), compression)
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return at most `size` bytes, none only at the end of the file."""
+        try:
+            data = cast("bytes", self._stream.read(size if size >= 0 else None))
+        except OSError as error:
+            raise _unreadable(self._path, error) from None
+        self.bytes_read += len(data)
+        return data
+
+    def readall(self) -> bytes:
+        return self.read()
+
+    def readinto(self, buffer: Any, /) -> int:  # noqa: ANN401  # typeshed's Buffer is 3.12
+        """Fill `buffer` from its beginning; return how many bytes were read."""
+        view = memoryview(buffer).cast("B")
+        data = self.read(len(view))
+        view[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._stream.close()
+            self._plain.close()
+        super().close()
+
+
+def read_chunks(stream: BinaryIO | ByteStream, size: int = CHUNK) -> Iterator[bytes]:
+    """Yield the stream in pieces of about `size` bytes that end where a line ends.
+
+    A longer line is a longer piece; the last piece ends as the stream does.
+    """
+    pending: list[bytes] = []
+    held = 0
+    while block := stream.read(max(size - held, 1 << 16)):
+        cut = block.rfind(b"\n") + 1
+        if cut and held + cut >= size // 2:
+            yield b"".join([*pending, block[:cut]])
+            pending, held = [block[cut:]], len(block) - cut
+        else:
+            pending.append(block)
+            held += len(block)
+    if held:
+        yield b"".join(pending)
+
+
+def _unreadable(path: str, error: OSError) -> DataError:
+    if isinstance(error, IsADirectoryError):
+        return DataError(
+            "D104", "this is a folder, not a file", path=path, help="name a file in it"
+        )
+    if isinstance(error, PermissionError):
+        return DataError(
+            "D104", "the file may not be read", path=path, help="check the file's permissions"
+        )
+    reason = os.strerror(error.errno) if error.errno else str(error)
+    if PurePath(path).suffix.lower() in COMPRESSIONS:
+        return DataError(
+            "D104",
+            f"the compressed file is damaged or incomplete: {reason}",
+            path=path,
+            help="check that it was copied completely, and that its name tells its compression",
+        )
+    return DataError("D104", f"the file cannot be read: {reason}", path=path)

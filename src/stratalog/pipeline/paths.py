@@ -1,0 +1,191 @@
+"""What a user names to the files that are read: files, folders, globs, `name=PATH`, partitioned tables."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+from stratalog.errors import DataError, ProgramError
+from stratalog.lang.names import predicate_name
+from stratalog.pipeline.files import COMPRESSIONS, FORMATS
+
+RDF_FORMATS = frozenset({"nt", "nq", "ttl", "trig", "rdf"})
+NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+_REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A file to read: what it feeds, and the columns that its folders give."""
+
+    path: str
+    format: str
+    name: str | None  # the predicate; None for RDF that names its own
+    fixed: tuple[tuple[str, str | None], ...] = ()
+
+
+@dataclass(slots=True)
+class Finder:
+    """Finds data files; what is passed over is told in `warnings`."""
+
+    prefixes: Sequence[tuple[str, str]]
+    warnings: list[str]
+
+    def find(self, name: str | None, item: str | os.PathLike[str]) -> Iterator[DataFile]:
+        """Yield the files that an item stands for; a str may be `name=PATH`, a Path is a path."""
+        path = os.fspath(item)
+        if name is None and isinstance(item, str):
+            name, path = self._split(item)
+        path = path.removeprefix("file://") if path.startswith("file:///") else path
+        if _REMOTE.match(path):
+            raise _remote(path)
+        if Path(path).exists():
+            yield from self._existing(Path(path), name)
+            return
+        matches = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else []  # noqa: PTH207
+        if not matches:
+            raise _not_there(path)
+        for match in matches:
+            yield from self._existing(Path(match), name)
+
+    def _split(self, item: str) -> tuple[str | None, str]:
+        """Return the predicate and the path of `name=PATH`, if what precedes the sign is a name."""
+        cut = item.find(">=") + 1 if item.startswith("<") else item.find("=")
+        if cut <= 0:
+            return None, item
+        try:
+            return predicate_name(item[:cut], self.prefixes), item[cut + 1 :]
+        except ProgramError as error:
+            if error.code == "S111" and not Path(item).exists():
+                raise
+            return None, item
+
+    def _existing(self, path: Path, name: str | None) -> Iterator[DataFile]:
+        if path.is_dir():
+            yield from self._folder(path, name)
+        else:
+            yield self._file(path, name)
+
+    def _folder(self, folder: Path, name: str | None) -> Iterator[DataFile]:
+        if _is_table(folder):
+            yield from self._table(folder, folder, name, ())
+            return
+        found = False
+        for path in _visible(folder):
+            if path.is_dir() and not _is_table(path):
+                self.warnings.append(f"{path}: passed over, a folder in a folder of data files")
+            elif path.is_file() and _format(path) is None:
+                self.warnings.append(f"{path}: passed over, its name does not tell a known format")
+            else:
+                found = True
+                yield from self._existing(path, name)
+        if not found:
+            self.warnings.append(f"{folder}: there are no data files in this folder")
+
+    def _table(
+        self, top: Path, folder: Path, name: str | None, fixed: tuple[tuple[str, str | None], ...]
+    ) -> Iterator[DataFile]:
+        """Yield the files of a table that is spread over a folder, as Spark writes it."""
+        for path in _visible(folder):
+            if path.is_dir():
+                key, sign, value = path.name.partition("=")
+                text = None if value == NULL_PARTITION else unquote(value)
+                inner = (*fixed, (unquote(key), text)) if sign else fixed
+                yield from self._table(top, path, name, inner)
+                continue
+            data_format = _format(path) or _format(top)
+            if data_format is None:
+                raise _unknown(path)
+            if data_format in RDF_FORMATS:
+                yield DataFile(str(path), data_format, name)
+            else:
+                feeds = name or _name_of(top)
+                yield DataFile(str(path), _supported(path, data_format), feeds, fixed)
+
+    def _file(self, path: Path, name: str | None) -> DataFile:
+        data_format = _format(path)
+        if data_format is None:
+            raise _unknown(path)
+        if data_format in RDF_FORMATS:
+            return DataFile(str(path), data_format, name)
+        return DataFile(str(path), _supported(path, data_format), name or _name_of(path))
+
+
+def _visible(folder: Path) -> list[Path]:
+    try:
+        found = sorted(folder.iterdir())
+    except OSError as error:
+        raise DataError(
+            "D104", f"the folder cannot be read: {error.strerror}", path=str(folder),
+            help="check its permissions",
+        ) from None  # fmt: skip
+    return [path for path in found if not path.name.startswith((".", "_"))]
+
+
+def _is_table(folder: Path) -> bool:
+    """Tell whether a folder is one table: `part-*` files or `key=value` folders."""
+    return any(
+        "=" in path.name if path.is_dir() else path.name.startswith("part-")
+        for path in _visible(folder)
+    )
+
+
+def _format(path: Path) -> str | None:
+    """Return the format that a name tells, or None."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in COMPRESSIONS:
+        suffixes.pop()
+    return FORMATS.get(suffixes[-1]) if suffixes else None
+
+
+def _name_of(path: Path) -> str:
+    """Return the predicate that a table file or folder feeds: its name up to the first dot."""
+    base = path.absolute().name.partition(".")[0]
+    try:
+        return predicate_name(base)
+    except ProgramError:
+        raise DataError(
+            "D108", f"{base} is not the name of a predicate", path=str(path),
+            help=f"name the predicate that the table feeds: name={path}",
+        ) from None  # fmt: skip
+
+
+def _supported(path: Path, data_format: str) -> str:
+    if data_format == "orc":
+        raise DataError(
+            "D106", "ORC files are read by Spark, which this version does not support yet",
+            path=str(path), help="convert the file to Parquet",
+        )  # fmt: skip
+    return data_format
+
+
+def _unknown(path: Path) -> DataError:
+    return DataError(
+        "D106",
+        f"the name does not tell a known format: {path.name}",
+        path=str(path),
+        help=f"the name must end in one of {' '.join(FORMATS)}, then .gz, .bz2, .zst or nothing",
+    )
+
+
+def _remote(path: str) -> DataError:
+    return DataError(
+        "D106",
+        "remote paths are read by Spark, which this version does not support yet",
+        path=path,
+        help="copy the data to a local folder and name that",
+    )
+
+
+def _not_there(path: str) -> DataError:
+    if glob.has_magic(path):
+        return DataError("D100", "no file matches", path=path, help="check the pattern")
+    return DataError(
+        "D100", "there is no such file or folder", path=path,
+        help="check the name and the current folder",
+    )  # fmt: skip

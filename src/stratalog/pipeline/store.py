@@ -1,0 +1,323 @@
+"""A store: a folder that holds versions of a knowledge base, whatever happens to its writers.
+
+    DIR/stratalog.json             says that this is a store, and in which format
+    DIR/lock                       held together by writers, alone by a sweep
+    DIR/versions/00000001.json     one manifest per version; the highest number is current
+    DIR/data/*.parquet, *.json     what manifests name; never changed once written
+
+A version exists once its manifest has its number as name. See docs/decisions/0003-store-format.md.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import pyarrow as pa
+
+from stratalog.errors import StoreError
+from stratalog.lang.syntax import Predicate
+from stratalog.pipeline import layout, parts
+from stratalog.pipeline.commit import Draft, Intent
+from stratalog.pipeline.durable import (
+    failures,
+    flush_folder,
+    link_new,
+    make_folder,
+    reserve_file,
+    shared_lock,
+    write_file,
+)
+from stratalog.pipeline.manifest import FORMAT, JSON, Manifest, check_format, damaged, dropped_bytes
+from stratalog.pipeline.snapshot import Snapshot, StoredRelation
+from stratalog.pipeline.sweep import sweep
+
+__all__ = ["Snapshot", "Store", "StoredRelation", "StoredRelations", "VersionInfo"]
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class VersionInfo:
+    """A line of the list of versions; `bytes` includes files shared with other versions."""
+
+    number: int
+    created: str
+    facts: int
+    explicit: int
+    bytes: int
+    note: str
+    parent: int
+
+
+class Store:
+    """Versions of a knowledge base in a folder; any number of processes may read and write it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Store:
+        """Return the store in a folder; T101 if there is none."""
+        root = _local(path)
+        with failures(root, "open the store"):
+            if not _is_store(root):
+                raise StoreError(
+                    "T101",
+                    "there is no store here",
+                    path=str(root),
+                    help="check the path; stratalog materialise PROGRAM --store DIR makes one",
+                )
+        return cls(root)
+
+    @classmethod
+    def create_or_open(cls, path: str | os.PathLike[str]) -> Store:
+        """Return the store in a folder, made if there is none; T108 if other files are there."""
+        root = _local(path)
+        with failures(root, "make a store"):
+            if not _is_store(root):
+                _create(root)
+        return cls(root)
+
+    @property
+    def version(self) -> int:
+        """The current version's number, looked up every time; 0 if there is none yet."""
+        with failures(self.path, "list the store's versions"):
+            return layout.current(self.path)
+
+    def versions(self) -> list[VersionInfo]:
+        """Return all versions that can be read, the oldest first."""
+        with failures(self.path, "list the store's versions"):
+            found = [layout.load(self.path, number) for number in layout.numbers(self.path)]
+        return [_summary(manifest) for manifest in found if manifest]
+
+    def statistics(self, version: int | None = None) -> JSON:
+        """Return the statistics saved with a version, the current one by default."""
+        return self._manifest(version).statistics
+
+    def read(
+        self, version: int | None = None, predicates: Collection[Predicate] | None = None
+    ) -> Snapshot:
+        """Return a version, the current one by default; relations are read when asked for."""
+        manifest = self._manifest(version)
+        program, plan, dictionary = self._guard(
+            manifest.number,
+            lambda: (
+                parts.read_bytes(self.path, manifest.program),
+                parts.read_bytes(self.path, manifest.plan),
+                parts.read_dictionary(self.path, manifest.dictionary),
+            ),
+        )
+        return Snapshot(
+            kinds=list(manifest.kinds),
+            dictionary=dictionary,
+            relations=StoredRelations(self, manifest, predicates),
+            program=json.loads(program.to_pybytes()),
+            options=manifest.options,
+            plan=json.loads(plan.to_pybytes()),
+            statistics=manifest.statistics,
+            labels=manifest.labels,
+            version=manifest.number,
+        )
+
+    def commit(
+        self,
+        snapshot: Snapshot,
+        *,
+        expected: int,
+        note: str = "",
+        unchanged: Collection[Predicate] = (),
+        extends_dictionary: bool = False,
+    ) -> int:
+        """Save a version on top of version `expected` and return its number; all or nothing.
+
+        T105 if `expected` is no longer current. The files of `unchanged` relations are used again
+        and their tables not looked at. Constants that `expected` stored are not written again;
+        whether the snapshot begins with the same ones is checked row by row, unless the caller
+        vouches for it with `extends_dictionary`.
+        """
+        intent = Intent(note, frozenset(unchanged), extends_dictionary)
+        with failures(self.path, "write to the store"):
+            with shared_lock(self.path / layout.LOCK):
+                self._commit(snapshot, expected, intent)
+            with suppress(OSError):  # the version exists; leftovers only take space
+                if layout.unfinished(self.path):
+                    sweep(self.path)
+        return expected + 1
+
+    def _commit(self, snapshot: Snapshot, expected: int, intent: Intent) -> None:
+        # The lock is held: while a dropped version's number may still be taken by a writer that was
+        # overtaken, the number is not set free.
+        if layout.current(self.path) != expected:
+            raise self._overtaken(expected)
+        before = self._manifest(expected) if expected else None
+        with Draft(self.path, before, expected + 1) as draft:
+            is_published = draft.publish(draft.write(snapshot, intent))
+        if not is_published:
+            raise self._overtaken(expected)
+
+    def drop(self, number: int) -> None:
+        """Remove a version that is not current, and the files that no other version names."""
+        with failures(self.path, "drop a version"):
+            with shared_lock(self.path / layout.LOCK):
+                self._manifest(number)
+                if number == layout.current(self.path):
+                    raise StoreError(
+                        "T109",
+                        f"version {number} is the current one and cannot be dropped",
+                        path=str(self.path),
+                        help="drop an earlier version, or delete the folder to remove the store",
+                    )
+                self._mark_dropped(number)
+            sweep(self.path)
+
+    def _mark_dropped(self, number: int) -> None:
+        wish = layout.unfinished_path(self.path, number, secrets.token_hex(8))
+        reserve_file(wish)  # if we cannot sweep, the next writer that is alone will
+        dropped = layout.unfinished_path(self.path, number, secrets.token_hex(8))
+        write_file(dropped, dropped_bytes(number))
+        dropped.replace(layout.version_path(self.path, number))
+        flush_folder(self.path / layout.VERSIONS)
+
+    def _overtaken(self, expected: int) -> StoreError:
+        return StoreError(
+            "T105",
+            f"another process committed first: expected version {expected} to be current, "
+            f"found {layout.current(self.path)}; nothing was changed",
+            path=str(self.path),
+            help="refresh to the current version and apply the update again",
+        )
+
+    def _manifest(self, version: int | None) -> Manifest:
+        with failures(self.path, "read the store"):
+            number = self.version if version is None else version
+            manifest = layout.load(self.path, number)
+            # Between finding the current version and reading it, it may be overtaken and dropped.
+            while version is None and manifest is None and number != self.version:
+                number = self.version
+                manifest = layout.load(self.path, number)
+        if manifest is None:
+            raise self._no_version(number)
+        if manifest.number != number:
+            raise damaged(layout.version_path(self.path, number), "it is of another version")
+        return manifest
+
+    def _no_version(self, number: int) -> StoreError:
+        present = [str(found.number) for found in self.versions()]
+        return StoreError(
+            "T102",
+            f"the store has no version {number}" if number else "the store has no version yet",
+            path=str(self.path),
+            help=f"there are versions {', '.join(present)}" if present else "save something first",
+        )
+
+    def _guard(self, number: int, read: Callable[[], _T]) -> _T:
+        """Return what `read` reads of a version, telling a dropped version from a damaged one."""
+        try:
+            with failures(self.path, "read the store"):
+                return read()
+        except StoreError as error:
+            if error.code == "T103" and layout.load(self.path, number) is None:
+                raise self._no_version(number) from error
+            raise
+
+
+class StoredRelations(Mapping[Predicate, pa.Table]):
+    """The relations of a version; each look-up reads the relation's files, nothing is kept."""
+
+    def __init__(
+        self, store: Store, manifest: Manifest, predicates: Collection[Predicate] | None
+    ) -> None:
+        self._store = store
+        self._number = manifest.number
+        self._parts = {
+            relation.predicate: relation
+            for relation in manifest.relations
+            if predicates is None or relation.predicate in predicates
+        }
+
+    def __getitem__(self, predicate: Predicate) -> pa.Table:
+        found = self._parts[predicate]
+        return self._store._guard(  # noqa: SLF001  # one idea in two classes
+            self._number,
+            lambda: parts.read_relation(self._store.path, predicate.arity, found.files),
+        )
+
+    def __contains__(self, predicate: object) -> bool:
+        return predicate in self._parts
+
+    def __iter__(self) -> Iterator[Predicate]:
+        return iter(self._parts)
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def rows(self, predicate: Predicate) -> int:
+        """Return how many rows the relation has, without reading them."""
+        return self._parts[predicate].rows
+
+
+def _local(path: str | os.PathLike[str]) -> Path:
+    spelled = os.fspath(path)
+    if _URL.match(spelled):
+        raise StoreError(
+            "T107",
+            "a store must be in a folder of a local file system; object stores are not supported",
+            path=spelled,
+            help="give a path such as /data/kb (without file://), and copy the folder if needed",
+        )
+    return Path(spelled).absolute()
+
+
+def _is_store(root: Path) -> bool:
+    """Tell whether the folder says it is a store; an error if it is one we cannot read."""
+    marker = root / layout.MARKER
+    try:
+        fields = json.loads(marker.read_bytes())
+        check_format(fields["format"], marker)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (ValueError, TypeError, KeyError) as error:
+        raise damaged(marker, "it does not say which format the store has") from error
+    return True
+
+
+def _create(root: Path) -> None:
+    make_folder(root)
+    if foreign := layout.foreign_names(root):
+        raise StoreError(
+            "T108",
+            f"the folder holds other files ({', '.join(foreign[:3])})",
+            path=str(root),
+            help="name a new or empty folder for the store",
+        )
+    for name in (layout.VERSIONS, layout.DATA):
+        (root / name).mkdir(exist_ok=True)
+    with shared_lock(root / layout.LOCK):
+        unfinished = layout.unfinished_path(root, 0, secrets.token_hex(8))
+        try:
+            write_file(unfinished, json.dumps({"store": "stratalog", "format": FORMAT}).encode())
+            link_new(unfinished, root / layout.MARKER)
+        finally:
+            unfinished.unlink(missing_ok=True)
+        flush_folder(root)
+
+
+def _summary(manifest: Manifest) -> VersionInfo:
+    return VersionInfo(
+        number=manifest.number,
+        created=manifest.created,
+        facts=manifest.facts,
+        explicit=manifest.explicit,
+        bytes=sum(file.bytes for file in manifest.files),
+        note=manifest.note,
+        parent=manifest.parent,
+    )

@@ -1,0 +1,232 @@
+"""A checked program to planned rules: what goes beyond the papers' rules becomes hidden predicates.
+
+- Several heads: one rule each.
+- `NOT` with existential variables or several literals: NOT of a hidden projection `$not1(shared variables)`.
+- `AGGREGATE`: a hidden predicate `$aggregate1(group, results)` with one fact per non-empty group.
+- A variable in predicate position: see `plan/triples.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from stratalog.lang.syntax import (
+    Aggregate,
+    Atom,
+    Bind,
+    Call,
+    Expression,
+    Filter,
+    Head,
+    Literal,
+    Negation,
+    Predicate,
+    Reduction,
+    Rule,
+    Variable,
+)
+from stratalog.plan.rules import Grouping, PlannedRule
+
+Body = tuple[list[Atom], list[Atom], list[Filter | Bind]]
+
+
+def lower_rules(rules: Iterable[Rule], prefix: str = "$") -> list[PlannedRule]:
+    """Return the planned rules of `rules`, hidden ones before the rules that need them."""
+    lowering = _Lowering(prefix)
+    for rule in rules:
+        lowering.add(rule)
+    return lowering.planned
+
+
+class _Lowering:
+    def __init__(self, prefix: str) -> None:
+        self.planned: list[PlannedRule] = []
+        self._prefix = prefix
+        self._hidden: dict[object, Predicate] = {}
+        self._renamed = 0
+
+    def add(self, rule: Rule) -> None:
+        heads = [_atom_head(head) for head in rule.heads]
+        body = self._body(rule.body, rule)
+        for head in heads:
+            self._emit(head, body, None, rule)
+
+    def _emit(self, head: Atom, body: Body, grouping: Grouping | None, origin: Rule) -> None:
+        atoms, negated, builtins = body
+        self.planned.append(
+            PlannedRule(
+                len(self.planned), head, tuple(atoms), tuple(negated), tuple(builtins), grouping, origin
+            )
+        )
+
+    def _body(self, literals: Sequence[Literal], origin: Rule) -> Body:
+        """Return the literals as atoms, closed negated atoms and built-ins."""
+        bound = bound_variables(literals)
+        body: Body = ([], [], [])
+        for literal in literals:
+            match literal:
+                case Atom():
+                    body[0].append(literal)
+                case Filter() | Bind():
+                    body[2].append(literal)
+                case Aggregate():
+                    body[0].append(self._aggregate(literal, origin))
+                case Negation():
+                    body[1].append(self._negation(literal, bound, origin))
+        return body
+
+    def _negation(self, negation: Negation, bound: set[Variable], origin: Rule) -> Atom:
+        inner = self._rename_apart(negation)
+        shared = tuple(v for v in _in_order(inner) if v in bound)
+        if len(inner) == 1 and isinstance(inner[0], Atom) and set(_in_order(inner)) <= bound:
+            return inner[0]
+        key = _renamed(("not", inner, shared), {})
+        return self._hide("not", key, shared, inner, None, origin)
+
+    def _rename_apart(self, negation: Negation) -> tuple[Literal, ...]:
+        if not negation.local:
+            return negation.body
+        self._renamed += 1
+        fresh = {v: Variable(f"${v.name}{self._renamed}") for v in negation.local}
+        return tuple(substitute(literal, fresh) for literal in negation.body)
+
+    def _aggregate(self, aggregate: Aggregate, origin: Rule) -> Atom:
+        results = tuple(reduction.variable for reduction in aggregate.reductions)
+        arguments = aggregate.group + results
+        key = _renamed(aggregate, {})
+        grouping = Grouping(aggregate.group, aggregate.reductions)
+        return self._hide("aggregate", key, arguments, aggregate.body, grouping, origin)
+
+    def _hide(  # noqa: PLR0913  # a hidden rule has all these parts
+        self,
+        kind: str,
+        key: object,
+        arguments: tuple[Variable, ...],
+        literals: Sequence[Literal],
+        grouping: Grouping | None,
+        origin: Rule,
+    ) -> Atom:
+        """Return the atom of a hidden predicate defined by `literals`, shared by equal uses."""
+        hidden = self._hidden.get(key)
+        if hidden is None:
+            name = f"{self._prefix}{kind}{len(self._hidden) + 1}"
+            hidden = self._hidden[key] = Predicate(name, len(arguments))
+            head = Atom(hidden, arguments)
+            self._emit(head, self._body(literals, origin), grouping, origin)
+        return Atom(hidden, arguments)
+
+
+def _atom_head(head: Head) -> Atom:
+    if not isinstance(head, Atom):
+        raise TypeError("equality in a head is refused by lang/check.py")
+    return head
+
+
+def _renamed(part: object, names: dict[Variable, Variable]) -> object:
+    """Return a key that is equal for parts alike up to the names of their variables."""
+    match part:
+        case Variable():
+            return names.setdefault(part, Variable(f"${len(names)}"))
+        case Predicate():
+            return part
+        case Reduction():
+            return ("reduction", *(_renamed(field, names) for field in part))
+        case tuple() | list():
+            return (type(part).__name__, *(_renamed(item, names) for item in part))
+        case Atom():
+            return ("atom", part.predicate, _renamed(part.args, names))
+        case Call():
+            return ("call", part.name, _renamed(part.args, names))
+        case Filter():
+            return ("filter", _renamed(part.expression, names))
+        case Bind():
+            return ("bind", _renamed(part.expression, names), _renamed(part.variable, names))
+        case Negation():
+            return ("negation", _renamed(part.body, names), _renamed(part.local, names))
+        case Aggregate():
+            return ("aggregate", *(_renamed(p, names) for p in (part.body, part.group, part.reductions)))
+    return part
+
+
+def expression_variables(expression: Expression) -> Iterator[Variable]:
+    match expression:
+        case Variable():
+            yield expression
+        case Call():
+            for argument in expression.args:
+                yield from expression_variables(argument)
+
+
+def variables_of(literal: Literal) -> Iterator[Variable]:
+    """Yield the variables of a literal that its surroundings can see, in the order of the text."""
+    match literal:
+        case Atom():
+            yield from (a for a in literal.args if isinstance(a, Variable))
+        case Filter():
+            yield from expression_variables(literal.expression)
+        case Bind():
+            yield from expression_variables(literal.expression)
+            yield literal.variable
+        case Aggregate():
+            yield from literal.group
+            yield from (reduction.variable for reduction in literal.reductions)
+        case Negation():
+            yield from (v for v in _in_order(literal.body) if v not in literal.local)
+
+
+def _in_order(literals: Sequence[Literal]) -> list[Variable]:
+    return list(dict.fromkeys(v for literal in literals for v in variables_of(literal)))
+
+
+def bound_variables(literals: Sequence[Literal]) -> set[Variable]:
+    """Return the variables that the atoms, aggregates and BINDs of a body bind."""
+    bound: set[Variable] = set()
+    for literal in literals:
+        if isinstance(literal, Atom | Aggregate):
+            bound.update(variables_of(literal))
+        elif isinstance(literal, Bind):
+            bound.add(literal.variable)
+    return bound
+
+
+def substitute(literal: Literal, names: dict[Variable, Variable]) -> Literal:
+    """Return the literal with variables renamed."""
+
+    def rename(part: Expression) -> Expression:
+        match part:
+            case Variable():
+                return names.get(part, part)
+            case Call():
+                return Call(part.name, tuple(rename(a) for a in part.args), part.place)
+        return part
+
+    def variable(v: Variable) -> Variable:
+        return names.get(v, v)
+
+    match literal:
+        case Atom():
+            args = tuple(variable(a) if isinstance(a, Variable) else a for a in literal.args)
+            return Atom(literal.predicate, args, literal.place)
+        case Filter():
+            return Filter(rename(literal.expression), literal.place)
+        case Bind():
+            return Bind(rename(literal.expression), variable(literal.variable), literal.place)
+        case Negation():
+            inner = {v: w for v, w in names.items() if v not in literal.local}
+            body = tuple(substitute(item, inner) for item in literal.body)
+            return Negation(body, literal.local, literal.place)
+        case Aggregate():
+            return Aggregate(
+                tuple(substitute(item, names) for item in literal.body),
+                tuple(variable(v) for v in literal.group),
+                tuple(
+                    Reduction(
+                        r.function,
+                        r.distinct,
+                        None if r.expression is None else rename(r.expression),
+                        variable(r.variable),
+                    )
+                    for r in literal.reductions
+                ),
+                literal.place,
+            )

@@ -1,0 +1,55 @@
+"""A checked program to a plan: lowered rules in strata."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from stratalog.errors import ProgramError
+from stratalog.lang.syntax import TRIPLE, Predicate, Program
+from stratalog.plan.lower import lower_rules
+from stratalog.plan.rules import Plan, PlannedRule
+from stratalog.plan.stratify import stratify
+from stratalog.plan.triples import (
+    copying_rules,
+    is_triple_shaped,
+    reads_triples,
+    store_as_triples,
+    writes_triples,
+)
+
+
+def plan_program(program: Program, data: Collection[Predicate] = ()) -> Plan:
+    """Return the plan of a checked program; `data` are the predicates of facts given outside it."""
+    rules = lower_rules(program.rules)
+    known = {*data, *(fact.predicate for fact in program.facts), *_predicates(rules)}
+    as_triples = writes_triples(rules)
+    if as_triples:
+        _refuse_negated_triples(rules)
+        rules = [store_as_triples(rule) for rule in rules]
+        known = {p for p in known if not is_triple_shaped(p)} | {TRIPLE}
+    elif reads_triples(rules):
+        rules += copying_rules(known, len(rules))
+    numbered = tuple(replace(rule, index=i) for i, rule in enumerate(rules))
+    hidden = frozenset(p for p in {*known, *_predicates(numbered)} if p.name.startswith("$"))
+    return Plan(numbered, stratify(numbered, known - {TRIPLE} if not as_triples else known), hidden, as_triples)
+
+
+def _predicates(rules: Sequence[PlannedRule]) -> set[Predicate]:
+    return {a.predicate for rule in rules for a in (rule.head, *rule.body, *rule.negated)}
+
+
+def _refuse_negated_triples(rules: Sequence[PlannedRule]) -> None:
+    for rule in rules:
+        for atom in rule.negated:
+            if atom.predicate == TRIPLE or is_triple_shaped(atom.predicate):
+                place = rule.origin.place if rule.origin else None
+                raise ProgramError(
+                    "S302",
+                    "NOT over an IRI-named predicate in a program whose heads have a variable predicate",
+                    path=place.path if place else None,
+                    line=place.line if place else None,
+                    source=rule.origin.text if rule.origin else None,
+                    help="such a head may write any IRI predicate, so none can be complete before NOT is"
+                    " evaluated; name the head's predicate, or use a bare predicate under NOT",
+                )
