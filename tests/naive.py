@@ -102,7 +102,7 @@ class Relations(dict[Predicate, set[Row]]):
 
 
 class RdfRelations(Relations):
-    """Relations of which the IRI-named unary and binary ones are also read and written as triples."""
+    """Relations of which the IRI-named unary and binary ones are read and written as triples too."""
 
     def rows(self, predicate: Predicate) -> Iterable[Row]:
         if predicate == TRIPLE:

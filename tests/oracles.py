@@ -31,7 +31,7 @@ from stratalog.lang.syntax import (
     Variable,
 )
 from stratalog.lang.terms import INTEGER, IRI_KIND, RDF_TYPE, STRING, Term
-from tests.naive import TYPE, Fact, explicit_facts, is_rdf, stored
+from tests.naive import TYPE, Fact, explicit_facts, is_rdf, stored, variables
 from tests.strategies import variables_of
 
 OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "=": "!=", "!=": "="}
@@ -110,6 +110,14 @@ class Lowering:
     def _negation(self, negation: Negation, bound: list[Variable]) -> Atom:
         inner = variables_of(list(negation.body))
         shared = tuple(v for v in inner if v in bound and v not in negation.local)
+        used = {
+            v
+            for part in negation.body
+            if isinstance(part, Filter)
+            for v in variables(part.expression)
+        }
+        if used - set(inner):
+            raise UnsupportedError("a variable from outside in a FILTER under NOT")
         head = self._auxiliary("not", shared)
         self._clauses(head, negation.body)
         return head

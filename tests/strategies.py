@@ -78,6 +78,7 @@ class Language:
     pools: tuple[tuple[Term, ...], ...] = POOLS
     negation: bool = True
     builtins: bool = True
+    outer_filters: bool = True  # a FILTER inside NOT compares with a variable from outside
     functions: tuple[str, ...] = ("COUNT", "SUM", "MIN", "MAX", "AVG")
     triples: bool = True
 
@@ -163,7 +164,20 @@ def atoms(draw: Draw, signature: Signature, predicates: list[Predicate]) -> Atom
             args[place] = draw(st.sampled_from(signature.constants))
         elif change > 8:
             args[place] = draw(st.sampled_from(NAMES))
-    return Atom(predicate, tuple(args))
+    return Atom(predicate, tuple(args)) if predicate != TRIPLE else triple(*args)
+
+
+def triple(subject: Argument, verb: Argument, thing: Argument) -> Atom:
+    """Return the atom that `[s, v, o]` is; a verb that is no IRI becomes a variable."""
+    if isinstance(verb, Variable) or verb.kind != IRI_KIND:
+        return Atom(TRIPLE, (subject, verb if isinstance(verb, Variable) else NAMES[3], thing))
+    if verb != RDF_TYPE:
+        return Atom(Predicate(f"<{verb.text}>", 2), (subject, thing))
+    if isinstance(thing, Variable):
+        return Atom(TRIPLE, (subject, verb, thing))
+    if thing.kind == IRI_KIND:
+        return Atom(Predicate(f"<{thing.text}>", 1), (subject,))
+    return Atom(Predicate(f"<{verb.text}>", 2), (subject, thing))
 
 
 def variables_of(body: list[Literal]) -> list[Variable]:
@@ -186,6 +200,9 @@ def negations(draw: Draw, signature: Signature, level: int, bound: list[Variable
     below = signature.below(level)
     body: list[Literal] = list(draw(st.lists(atoms(signature, below), min_size=1, max_size=2)))
     local = [v for v in variables_of(body) if v not in bound]
+    if signature.language.outer_filters and local and bound and _rarely(draw):
+        order = Call("<", (draw(st.sampled_from(local)), draw(st.sampled_from(bound))))
+        body.append(Filter(order))
     if local and draw(st.integers(0, 2)) == 2:
         return Negation(tuple(body), tuple(local))
     return Negation(tuple(body))
@@ -230,6 +247,7 @@ def aggregates(draw: Draw, signature: Signature, level: int, number: int) -> Agg
             tuple(body), (), (Reduction("COUNT", False, None, Variable(f"n{number}")),)
         )
     group = draw(st.lists(st.sampled_from(names), max_size=2, unique=True))
+    body, names = apart(body, group), [v if v in group else _local(v) for v in names]
     reductions = []
     for place in range(draw(st.sampled_from((1, 1, 2)))):
         function = draw(st.sampled_from(signature.language.functions))
@@ -237,6 +255,20 @@ def aggregates(draw: Draw, signature: Signature, level: int, number: int) -> Agg
         expression = draw(st.sampled_from(names))
         reductions.append(Reduction(function, distinct, expression, Variable(f"n{number}{place}")))
     return Aggregate(tuple(body), tuple(group), tuple(reductions))
+
+
+def apart(body: list[Literal], group: list[Variable]) -> list[Literal]:
+    """Return the atoms with variables outside the group renamed: they are the aggregate's own."""
+    atoms_ = [atom for atom in body if isinstance(atom, Atom)]
+    own = {v: _local(v) for v in variables_of(body) if v not in group}
+    return [
+        Atom(a.predicate, tuple(own.get(t, t) if isinstance(t, Variable) else t for t in a.args))
+        for a in atoms_
+    ]
+
+
+def _local(variable: Variable) -> Variable:
+    return Variable(variable.name + "0")
 
 
 @st.composite
@@ -268,9 +300,14 @@ def rules(draw: Draw, signature: Signature, head: Predicate) -> Rule:
     if _rarely(draw):
         heads.append(draw(st.sampled_from(_derivable(signature, level))))
     terms: list[Argument] = [*variables_of(body) * 4, *signature.constants[:2]]
-    written: list[Head] = [
-        Atom(p, tuple(draw(st.sampled_from(terms)) for _ in range(p.arity))) for p in heads
-    ]
+    written: list[Head] = []
+    for predicate in heads:
+        args = [draw(st.sampled_from(terms)) for _ in range(predicate.arity)]
+        if predicate == TRIPLE:
+            verbs: list[Argument] = [*variables_of(body)] or [RDF_TYPE]
+            written.append(triple(args[0], draw(st.sampled_from(verbs)), args[2]))
+        else:
+            written.append(Atom(predicate, tuple(args)))
     return Rule(tuple(written), tuple(body))
 
 

@@ -1,3 +1,59 @@
-"""Stratalog: Datalog materialisation, kept exact while facts come and go."""
+"""Stratalog: Datalog materialisation, kept exact while facts come and go.
+
+    import stratalog as sl
+
+    kb = sl.materialise("path(?x, ?z) :- edge(?x, ?z) . path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .",
+                        {"edge": [("a", "b"), ("b", "c")]})
+    kb.facts("path")
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stratalog.errors import DataError, EngineError, ProgramError, StoreError, StratalogError
+
+if TYPE_CHECKING:
+    from stratalog.knowledge.base import KnowledgeBase
+    from stratalog.knowledge.build import materialise
+    from stratalog.knowledge.persist import open_store as open  # noqa: A004  # sl.open(directory)
+    from stratalog.lang.values import IRI, BNode, Literal
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "IRI",
+    "BNode",
+    "DataError",
+    "EngineError",
+    "KnowledgeBase",
+    "Literal",
+    "ProgramError",
+    "StoreError",
+    "StratalogError",
+    "materialise",
+    "open",
+]
+
+_WHERE = {
+    "IRI": ("stratalog.lang.values", "IRI"),
+    "BNode": ("stratalog.lang.values", "BNode"),
+    "Literal": ("stratalog.lang.values", "Literal"),
+    "KnowledgeBase": ("stratalog.knowledge.base", "KnowledgeBase"),
+    "materialise": ("stratalog.knowledge.build", "materialise"),
+    "open": ("stratalog.knowledge.persist", "open_store"),
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401
+    """Import on first use: `import stratalog` starts neither Numba nor Arrow."""
+    if name not in _WHERE:
+        raise AttributeError(f"module 'stratalog' has no attribute {name!r}")
+    from importlib import import_module
+
+    module, attribute = _WHERE[name]
+    return getattr(import_module(module), attribute)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -204,14 +204,24 @@ def grow_slots(old, slots, shift):
 @kernel
 def fill_slots(arena, offsets, kinds, slots, shift):
     """Put all terms into the empty `slots`; return the id of one that occurs earlier, or -1."""
-    for i in range(np.uint64(kinds.size)):
-        start = np.uint64(offsets[i])
-        end = np.uint64(offsets[i + _ONE])
-        tag = tag_of(arena, start, end, kinds[i])
-        slot = slot_of(arena, start, end, kinds[i], tag, slots, shift, arena, offsets, kinds)
-        if slots[slot] != _ZERO:
-            return np.int64(i)
-        slots[slot] = (tag << _HALF) | (i + _ONE)
+    terms = np.uint64(kinds.size)
+    tags = np.empty(_BLOCK, np.uint64)
+    block = _ZERO
+    while block < terms:
+        stop = min(block + np.uint64(_BLOCK), terms)
+        for i in range(block, stop):
+            tag = tag_of(arena, np.uint64(offsets[i]), np.uint64(offsets[i + _ONE]), kinds[i])
+            tags[i - block] = tag
+            prefetch_word(slots, tag >> shift)
+        for i in range(block, stop):
+            start = np.uint64(offsets[i])
+            end = np.uint64(offsets[i + _ONE])
+            tag = tags[i - block]
+            slot = slot_of(arena, start, end, kinds[i], tag, slots, shift, arena, offsets, kinds)
+            if slots[slot] != _ZERO:
+                return np.int64(i)
+            slots[slot] = (tag << _HALF) | (i + _ONE)
+        block = stop
     return np.int64(-1)
 
 

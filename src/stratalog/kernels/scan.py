@@ -46,8 +46,8 @@ _NEWLINE, _RETURN, _TAB, _SPACE, _HASH, _QUOTE = (np.uint8(ord(c)) for c in '\n\
 _LESS, _GREATER, _COLON, _SLASH, _DOT, _AT = (np.uint8(ord(c)) for c in "<>:/.@")
 _CARET, _BACKSLASH, _PERCENT, _UNDERSCORE, _MINUS = (np.uint8(ord(c)) for c in "^\\%_-")
 _ASCII = np.uint8(0x80)
-_ESCAPES = np.frombuffer(b"tbnrf\"'\\", np.uint8).copy()
-_ESCAPED = np.frombuffer(b"\t\b\n\r\f\"'\\", np.uint8).copy()
+_ESCAPED = np.zeros(256, np.uint8)  # what a byte after a backslash means; 0: not recognised
+_ESCAPED[list(b"tbnrf\"'\\")] = list(b"\t\b\n\r\f\"'\\")
 _LANG_STRING = np.frombuffer(b"angString", np.uint8).copy()
 _1, _2, _3, _4, _0 = (np.uint64(i) for i in (1, 2, 3, 4, 0))
 
@@ -183,7 +183,7 @@ def scan_text(data, at):
         elif byte == _QUOTE:
             return at + _1, has_escapes
         elif byte == _BACKSLASH:
-            if not (data[at + _1] == _ESCAPES).any():
+            if _ESCAPED[data[at + _1]] == np.uint8(0):
                 return _0, has_escapes
             has_escapes = True
             at += _2
@@ -239,9 +239,7 @@ def unescape(data, start, end):
         byte = data[at]
         if byte == _BACKSLASH:
             at += _1
-            for i in range(np.uint64(_ESCAPES.size)):
-                if data[at] == _ESCAPES[i]:
-                    byte = _ESCAPED[i]
+            byte = _ESCAPED[data[at]]
         data[to] = byte
         to += _1
         at += _1

@@ -1,4 +1,4 @@
-"""What the parser calls as it recognises each construct: builds the abstract syntax, without a tree."""
+"""What the parser calls for each construct: builds the abstract syntax, without a tree."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _DEEPEST = 200  # below it no later pass meets Python's recursion limit
 
 
 class Builder(Transformer[Token, Any]):
-    """Builds one program at a time: `begin`, then a parse that calls the methods named after rules."""
+    """Builds one program at a time: `begin`, then a parse, which calls the grammar's names."""
 
     def begin(
         self, text: str, path: str | None, prefixes: Iterable[tuple[str, str]], base: str | None
@@ -300,7 +300,7 @@ class Builder(Transformer[Token, Any]):
             "S110",
             f"the bare word {word} is neither a constant nor a variable",
             word,
-            f'write "{word}" for a string, <{word}> for an IRI or ?{word} for a variable',
+            f'write "{word}", <{word}> or ?{word}: a string, an IRI or a variable',
         )
 
     def tagged(self, children: Sequence[Token]) -> Term:
@@ -366,13 +366,9 @@ class Builder(Transformer[Token, Any]):
         try:
             return names.unescape(str(text))
         except ValueError as problem:
-            escape = str(problem)
-        self.fail(
-            "S108",
-            f"{escape} is not an escape",
-            token,
-            r"write \\ for a backslash; the escapes are \t \b \n \r \f \" \' \\ \uXXXX \UXXXXXXXX",
-        )
+            known = r"\t \b \n \r \f \" \' \\ \uXXXX \UXXXXXXXX"
+            advice = rf"write \\ for a backslash; the escapes are {known}"
+            self.fail("S108", f"{problem} is not an escape", token, advice)
 
     def _place(self, token: Token) -> Place:
         return Place(self._path, token.line or 1, token.column or 1)

@@ -31,6 +31,7 @@ from stratalog.lang.syntax import (
     Program,
     Reduction,
     Rule,
+    Variable,
 )
 
 COLUMN_TYPES = frozenset(
@@ -101,10 +102,10 @@ def _check_rule(rule: Rule, findings: _Findings) -> None:
         findings.add(place or rule.place, _in_rule(rule, code, message, place, word, advice))
 
     if not rule.body and any(visible(head) for head in _head_atoms(rule)):
-        head = next(head for head in _head_atoms(rule) if visible(head))
-        word = f"?{next(iter(visible(head))).name}"
+        fact = next(head for head in _head_atoms(rule) if visible(head))
+        word = f"?{next(arg.name for arg in fact.args if isinstance(arg, Variable))}"
         advice = f"write a constant for {word}; atoms of one body are separated by commas, not dots"
-        report("S210", "a fact has no variables", head.place, word, advice)
+        report("S210", "a fact has no variables", fact.place, word, advice)
         return
     for head in rule.heads:
         if isinstance(head, Equality):
@@ -118,14 +119,14 @@ def _check_rule(rule: Rule, findings: _Findings) -> None:
         _check_call(call, place, report)
 
 
-def _in_rule(  # noqa: PLR0913  # the parts of an error, and the rule
+def _in_rule(
     rule: Rule, code: str, message: str, place: Place | None, word: str, advice: str
 ) -> ProgramError:
     return mistake(code, message, *_spot(rule, place, word), advice)
 
 
 def _spot(rule: Rule, place: Place | None, word: str) -> tuple[Place | None, str]:
-    """Return the rule's text, and the place of `word` in it, at or after the rule's part at `place`."""
+    """Return where `word` stands in the rule's text, from `place` on, and the text."""
     text = rule.text or show(rule)
     place = place or rule.place
     if place is None or rule.place is None:
@@ -133,7 +134,7 @@ def _spot(rule: Rule, place: Place | None, word: str) -> tuple[Place | None, str
     start = max(0, place.column - rule.place.column) if place.line == rule.place.line else 0
     wanted = re.compile(re.escape(word) + r"(?!\w)", re.IGNORECASE)
     found = wanted.search(text, start) or wanted.search(text)
-    offset = found.end() - len(word.split()[-1]) if found and word else start
+    offset = found.end() - len(word.rpartition(" ")[2]) if found and word else start
     source = " " * (rule.place.column - 1) + text
     return Place(place.path, place.line, rule.place.column + offset), source
 
@@ -231,7 +232,7 @@ def _check_reduction(reduction: Reduction, place: Place | None, report: Report) 
 def _check_arities(program: Program, findings: _Findings) -> None:
     """Find bare names that are used with two arities; both places are named."""
     first: dict[str, tuple[int, Place | None]] = {}
-    for predicate, place, rule in sorted(_uses(program), key=lambda use: findings.key(use[1])):
+    for predicate, place, node in sorted(_uses(program), key=lambda use: findings.key(use[1])):
         name, arity = predicate
         if name.startswith(("<", "$")):
             continue
@@ -239,18 +240,20 @@ def _check_arities(program: Program, findings: _Findings) -> None:
         if known != arity:
             message = f"{name} has {_count(arity, arity)} here and {known} {_at(known_place)}"
             advice = "a bare name has one arity: correct one of them, or choose another name"
-            if rule is not None:
-                error = _in_rule(rule, "S202", message, place, name, advice)
+            if isinstance(node, Rule):
+                source: tuple[Place | None, str] = _spot(node, place, name)
             else:
-                error = mistake("S202", message, place, None, advice)
-            findings.add(place, error)
+                source = place, _shown_at(node, place)
+            findings.add(place, mistake("S202", message, *source, advice))
 
 
-def _uses(program: Program) -> Iterator[tuple[Predicate, Place | None, Rule | None]]:
+def _uses(
+    program: Program,
+) -> Iterator[tuple[Predicate, Place | None, Rule | Atom | Declaration]]:
     for declaration in program.declarations:
-        yield declaration.predicate, declaration.place, None
+        yield declaration.predicate, declaration.place, declaration
     for fact in program.facts:
-        yield fact.predicate, fact.place, None
+        yield fact.predicate, fact.place, fact
     for rule in program.rules:
         for atom in (*_head_atoms(rule), *_body_atoms(rule.body)):
             yield atom.predicate, atom.place, rule
@@ -277,11 +280,17 @@ def _check_declarations(declarations: Iterable[Declaration], findings: _Findings
 
 
 def _in_declaration(declaration: Declaration, message: str, advice: str) -> ProgramError:
-    text, place = show(declaration), declaration.place
-    if place is not None:  # the caret stands under the name, wherever the line begins
-        lead = place.column - 1 - len("@declare ")
-        text = " " * lead + text if lead >= 0 else text[-lead:]
-    return mistake("S209", message, place, text, advice)
+    place = declaration.place
+    return mistake("S209", message, place, _shown_at(declaration, place), advice)
+
+
+def _shown_at(node: Atom | Declaration, place: Place | None) -> str:
+    """Return the node's text, moved so that the name of its predicate stands at `place`."""
+    text = show(node)
+    if place is None:
+        return text
+    lead = place.column - 1 - (len("@declare ") if isinstance(node, Declaration) else 0)
+    return " " * lead + text if lead >= 0 else text[-lead:]
 
 
 def _declaration_mistakes(declaration: Declaration) -> Iterator[tuple[str, str]]:
@@ -335,5 +344,6 @@ def _undefined(
         advice = f"did you mean {close[0]}?"
     else:
         advice = f"give facts for {name}, or correct its name; until then the atom matches nothing"
-    message = f"{name} with {_count(atom.predicate.arity, atom.predicate.arity)} has no facts and no rules"
+    arity = atom.predicate.arity
+    message = f"{name} with {_count(arity, arity)} has no facts and no rules"
     return ProgramWarning("W301", message, *_spot(rule, atom.place, name), advice)

@@ -39,7 +39,7 @@ def mistake(
     source: str | None,
     help: str | None,  # noqa: A002  # the word that the message prints
 ) -> ProgramError:
-    """Return the error at `place`, whose column counts in `source`: one line, shown in part if long."""
+    """Return the error at `place`, whose column counts in `source`; long lines are cut."""
     if place is None:
         return ProgramError(code, message, source=source, help=help)
     column = place.column

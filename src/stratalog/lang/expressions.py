@@ -71,7 +71,7 @@ def _call(operation: Operation, left: Expression, right: Sequence[Expression]) -
 
 
 def nesting(body: Iterable[Literal]) -> int:
-    """Return how many levels deep literals and calls are nested; written without recursion on purpose."""
+    """Return how many levels deep literals and calls are nested, however deep that is."""
     depth = 0
     level: list[Literal | Expression | None] = list(body)
     while level:

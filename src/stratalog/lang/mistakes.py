@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
@@ -10,101 +11,119 @@ from stratalog.errors import ProgramError
 from stratalog.lang.diagnostics import last_end, line_at, mistake
 from stratalog.lang.syntax import Place
 
-_WORD = re.compile(r"[^\W\d]\w*|\d+\w*|\?\w*|:=|<-+|<=+|=+>|-+>|==|<>|:-|\S", re.UNICODE)
-_ARROWS = {"<-", "<--", ":=", "<=", "->", "-->", "=>", "==>", "<==", "=", ":"}
-_STARTS_STATEMENT = {"BARE", "PNAME", "IRIREF", "LSQB", "AT_DECLARE", "LANGTAG", "VARIABLE"}
-_ENDS = {"DOT", "_ARROW"}
+_WORD = re.compile(
+    r"[^\W\d]\w*|\d+\w*|\?\w*|:=|:-|<-+|<=+|=+>|-+>|==|<>|\|\||&&|[\x00-\x20\x7f]|\S"
+)
+_ARROWS = {"<-", "<--", ":=", "<=", "->", "-->", "=>", "==>", "<==", "=", ":", "\u2190", "\u21d0"}
+_STARTS_STATEMENT = {
+    *("BARE", "PNAME", "IRIREF", "LSQB"),
+    *("AT_DECLARE", "_AT_PREFIX", "_AT_BASE", "_PREFIX", "_BASE"),
+}
+_CLOSING = {"_RPAR": ")", "_RSQB": "]"}
 _SHOWN = {
     "DOT": "a dot",
     "_COMMA": "a comma",
-    "_RPAR": ")",
-    "_RSQB": "]",
+    **_CLOSING,
     "_LPAR": "(",
     "_ARROW": ":-",
-    "VARIABLE": "a variable",
-    "BARE": "a name",
     "_AS": "AS",
     "_IN": "IN",
     "_ON": "ON",
+    "BIND": "BIND",
+    "NAMESPACE": "a prefix with its colon",
+    "BARE": "a name",
+    "VARIABLE": "a variable",
     "STRING": "a string",
-    "IRIREF": "an IRI",
-    "NAMESPACE": "a prefix and its colon",
+    "IRIREF": "an IRI in <>",
+    "OPERATOR": "an operator",
 }
+_FEW = 6
 
 Explanation = tuple[str, str, str]  # code, message, help
 
 
+@dataclass(frozen=True, slots=True)
+class _Stop:
+    """Where the parser stopped: at which word, of which terminal, and what it would have taken."""
+
+    text: str
+    position: int
+    found: str  # empty at the end of the text
+    terminal: str
+    wanted: frozenset[str]
+
+    @property
+    def before(self) -> str:
+        """The text before the stop, as far as it may matter."""
+        return self.text[max(0, self.position - 200) : self.position].rstrip()
+
+
 def explain(problem: UnexpectedInput, text: str, path: str | None) -> ProgramError:
     """Return the error that tells a person what is wrong at the place where the parser stopped."""
-    position, wanted, kind = _where(problem, text)
-    found = found_text(problem, text)
-    at_end = _ends_early(text, position, found, wanted, kind)
-    if at_end is not None:
-        position, (code, message, advice) = last_end(text, position), at_end
-        position = max(0, position - 1)
-    else:
-        explanation = (
-            _quotes_and_brackets(text, position)
-            or _known_habit(text, position, found, wanted)
-            or _missing_mark(found, wanted)
-        )
-        code, message, advice = explanation or _unexpected(found, wanted)
+    stop = _stop(problem, text)
+    position = stop.position
+    explanation = _quotes_and_brackets(stop)
+    if explanation is None:
+        explanation = _ends_early(stop)
+        if explanation is not None:
+            position = max(0, last_end(text, position) - 1)
+    code, message, advice = (
+        explanation or _habit(stop) or _incomplete(stop) or _missing_mark(stop) or _other(stop)
+    )
     line, column, source = line_at(text, position)
     return mistake(code, message, Place(path, line, column), source, advice)
 
 
-def found_text(problem: UnexpectedInput, text: str) -> str:
+def stopping_word(problem: UnexpectedInput, text: str) -> str:
     """Return the word at which the parser stopped, empty at the end of the text."""
-    position, _, _ = _where(problem, text)
-    word = _WORD.match(text, position)
-    return word[0] if word else ""
+    return _stop(problem, text).found
 
 
-def _where(problem: UnexpectedInput, text: str) -> tuple[int, set[str], str]:
+def _stop(problem: UnexpectedInput, text: str) -> _Stop:
+    parser = getattr(problem, "interactive_parser", None)
+    wanted = frozenset(parser.accepts()) if parser is not None else frozenset()
+    position, terminal = len(text), "$END"
     if isinstance(problem, UnexpectedCharacters):
-        return problem.pos_in_stream or 0, set(problem.allowed or ()), ""
-    if isinstance(problem, UnexpectedToken) and problem.token.type != "$END":
-        return problem.token.start_pos or 0, set(problem.expected), problem.token.type
-    return len(text), set(getattr(problem, "expected", ())), "$END"
+        position, terminal = problem.pos_in_stream or 0, ""
+    elif isinstance(problem, UnexpectedToken) and problem.token.type != "$END":
+        position, terminal = problem.token.start_pos or 0, problem.token.type
+    word = _WORD.match(text, position)
+    return _Stop(text, position, word[0] if word else "", terminal, wanted)
 
 
-def _ends_early(
-    text: str, position: int, found: str, wanted: set[str], kind: str
-) -> Explanation | None:
-    """Return the error of a statement that lacks its end, shown at its last word."""
-    is_new_line = "\n" in text[last_end(text, position) : position]
-    is_next = is_new_line and kind in _STARTS_STATEMENT | {""}
-    if "DOT" in wanted and (kind == "$END" or (is_next and found != ",")):
-        if "_ARROW" in wanted and kind != "$END":
-            return "S105", "the statement does not end", "end a fact or rule with a dot"
-        return "S105", "a dot is missing at the end of the statement", "end it with  ."
-    if kind == "$END" or is_next:
-        for mark, shown in (("_RPAR", ")"), ("_RSQB", "]")):
-            if mark in wanted:
-                return "S106", f"a {shown} is missing", f"close the parenthesis with {shown}"
-    if kind == "$END":
-        return "S102", "the text ends in the middle of a statement", _expected(wanted)
+def _ends_early(stop: _Stop) -> Explanation | None:
+    """Return the error of a statement that lacks its end, which is shown at its last word."""
+    is_end = stop.terminal == "$END"
+    is_next = (
+        stop.terminal in _STARTS_STATEMENT
+        and "\n" in stop.text[last_end(stop.text, stop.position) : stop.position]
+    )
+    if not (is_end or is_next):
+        return None
+    if "DOT" in stop.wanted:
+        rule = "; between a head and its body write  :-" if "_ARROW" in stop.wanted else ""
+        return "S105", "a dot is missing at the end of the statement", f"end it with  .{rule}"
+    for terminal, shown in _CLOSING.items():
+        if terminal in stop.wanted:
+            return "S106", f"a {shown} is missing", f"close it with {shown}"
+    if is_end:
+        return "S102", "the text ends in the middle of a statement", _expected(stop)
     return None
 
 
-def _quotes_and_brackets(text: str, position: int) -> Explanation | None:
-    char = text[position : position + 1]
-    if text[max(0, position - 2) : position + 1] in {'"""', "'''"} or text.startswith(
-        ('"""', "'''"), position
-    ):
+def _quotes_and_brackets(stop: _Stop) -> Explanation | None:
+    text, position = stop.text, stop.position
+    char, rest = text[position : position + 1], text[position : _line_end(text, position)]
+    if rest.startswith(('"""', "'''")):
         return "S103", "the string is not closed", f"close the long string with {char * 3}"
-    if char in {'"', "'"} and text.count(char, position, _line_end(text, position)) == 1:
+    if char in {'"', "'"} and stop.terminal == "":
         advice = f'close it with {char} on the same line, or write """...""" for several lines'
         return "S103", "the string is not closed", advice
-    rest = text[position : _line_end(text, position)]
-    if re.match(r"<[A-Za-z][\w+.-]*:|</|<#", rest):
+    if re.match(r"<(?:[A-Za-z][\w+.-]*:|/|#)", rest) and stop.terminal != "IRIREF":
         if ">" not in rest:
             return "S104", "the IRI is not closed", "close it with >"
-        advice = (
-            "an IRI holds no blanks, quotes, braces or backslashes: write them as %20 or \\u0020"
-        )
-        if re.match(r"<[^>]*[\s\"{}|^`\\<]", rest):
-            return "S104", "the IRI holds a character that no IRI may hold", advice
+        advice = "blanks, quotes, braces and backslashes are written as %20 or \\u0020"
+        return "S104", "the IRI holds a character that no IRI may hold", advice
     return None
 
 
@@ -113,71 +132,88 @@ def _line_end(text: str, position: int) -> int:
     return len(text) if end < 0 else end
 
 
-def _known_habit(text: str, position: int, found: str, wanted: set[str]) -> Explanation | None:
+def _habit(stop: _Stop) -> Explanation | None:
     """Return the error for what other languages write in this place."""
-    before = text[:position].rstrip()[-1:]
-    if "_ARROW" in wanted and found in _ARROWS:
+    found, word = stop.found, stop.found.upper()
+    pair = stop.text[max(0, stop.position - 1) : stop.position + 1]
+    if "_ARROW" in stop.wanted and found in _ARROWS:
         return "S107", f"{found} does not separate head and body", "write  :-  between them"
-    if found == ":-":
+    if found == ":-" and "DOT" in stop.wanted:
         advice = "end the statement before with a dot; a rule has one  :-"
         return "S107", "a second :- in one statement", advice
-    if found in {"&", "&&", "∧", ";"} or found.upper() == "AND":
-        return "S102", f"{found} between atoms", "separate the atoms of a body by commas"
-    if found in {"|", "||", "∨"} or found.upper() == "OR":
-        return "S102", f"{found} between atoms", "write one rule for each alternative"
-    if found in {"¬", "\\"} or (found in {"!", "-"} and "NOT" in wanted):
+    if found in {"&", "&&", ";", "\u2227"} or word == "AND":
+        return "S102", f"{found} does not separate atoms", "write a comma between atoms"
+    if found in {"|", "||", "\u2228"} or word == "OR":
+        return "S102", f"{found} does not separate atoms", "write one rule for each alternative"
+    if found in {"¬", "\\"}:
         return "S102", f"unexpected {found}", "write NOT before the atom"
-    if found in {"==", "<>"}:
-        right = "=" if found == "==" else "!="
-        return "S102", f"{found} is no comparison", f"write  {right}"
+    if pair in {"==", "<>"}:
+        return "S102", f"{pair} is no comparison", "write  =" if pair == "==" else "write  !="
     if found == "$":
-        return "S102", "a name cannot begin with $", "such names are made by Stratalog itself"
-    if (
-        found == "("
-        and before
-        and re.search(r"\?\w+\s*\Z", text[max(0, position - 200) : position])
-    ):
-        return (
-            "S112",
-            "a variable cannot be a predicate here",
-            "write [?x, ?p, ?y] instead of ?p(?x, ?y)",
-        )
-    return _comparison_of_call(before, found, wanted)
+        advice = "write ?x for a variable; names with $ are made by Stratalog itself"
+        return "S102", "a name cannot begin with $", advice
+    if found == "@":
+        return "S102", "unexpected @", "a directive is @prefix, @base or @declare"
+    return _habit_of_place(stop)
 
 
-def _comparison_of_call(before: str, found: str, wanted: set[str]) -> Explanation | None:
-    signs = {"=", "<", ">", "!", "<=", "=>", "+", "-", "*", "/"}
-    if before == ")" and found in signs and "_COMMA" in wanted:
+def _habit_of_place(stop: _Stop) -> Explanation | None:
+    """Return the error for a word that is wrong only after what stands before it."""
+    before, found = stop.before, stop.found
+    if found == "(" and re.search(r"\?\w+\Z", before):
+        advice = "write [?x, ?p, ?y] instead of ?p(?x, ?y)"
+        return "S112", "a variable cannot be a predicate here", advice
+    if re.search(r"(?:\bnot|~)\Z", before, re.IGNORECASE):
+        advice = "write NOT p(?x), or ?x != ?y for a comparison"
+        return "S102", "NOT stands before an atom, or atoms in parentheses", advice
+    if re.search(r",\s*on\Z", before, re.IGNORECASE):
+        return "S102", "a comma before ON", "remove the comma"
+    if before.endswith(")") and re.match(r"[=<>!+*/-]", found) and "_COMMA" in stop.wanted:
         advice = "functions are called in FILTER and BIND: write FILTER(STRLEN(?x) > 3)"
         return "S117", f"{found} after an atom", advice
+    if "BIND" in stop.wanted and found.upper() in {"COUNT", "SUM", "MIN", "MAX", "AVG"}:
+        return "S102", f"unexpected {found}", f"write BIND {found}(...) AS ?n"
+    if re.match(r"[^\W\d]", found) and stop.text[stop.position - 1 : stop.position].isdigit():
+        return "S102", "a name cannot begin with a digit", "begin it with a letter or _"
     return None
 
 
-def _missing_mark(found: str, wanted: set[str]) -> Explanation | None:
-    if found == "." and not wanted & _ENDS:
-        for mark, shown in (("_RPAR", ")"), ("_RSQB", "]")):
-            if mark in wanted:
-                return "S106", f"a {shown} is missing before the dot", f"close it with {shown}"
-        advice = "add an atom after the comma, or remove the comma"
-        return "S102", "the statement ends too early", advice
-    if "_COMMA" in wanted and re.match(r"[\w?<\[\"':]", found):
-        shown = "a comma or a dot" if "DOT" in wanted else "a comma"
-        return (
-            "S102",
-            f"{shown} is missing before {found}",
-            "separate arguments and atoms by commas",
-        )
-    if re.match(r"\d+[^\W\d]", found):
-        return "S102", f"{found} is no number and no name", "a name cannot begin with a digit"
+def _incomplete(stop: _Stop) -> Explanation | None:
+    """Return the error of a statement whose dot, comma or arrow comes too early."""
+    found, wanted = stop.found, stop.wanted
+    if found not in {".", ",", ":-"}:
+        return None
+    for terminal, shown in _CLOSING.items():
+        if terminal in wanted and found != ",":
+            return "S106", f"a {shown} is missing before {found}", f"close it with {shown}"
+    if "EQ" in wanted and "_COMMA" not in wanted:
+        advice = "write an atom p(?x), its negation NOT p(?x), or a comparison ?x < 3"
+        return "S117", "neither an atom nor a comparison", advice
+    if found != ".":
+        return None
+    if stop.before.endswith(","):
+        advice = "remove the comma before the dot, or add what should follow it"
+        return "S102", "the statement ends after a comma", advice
+    if stop.before.endswith(":-"):
+        return "S102", "the rule has no body", "add a body, or remove  :-  if it is a fact"
+    return "S102", "a dot without a statement", "remove it"
+
+
+def _missing_mark(stop: _Stop) -> Explanation | None:
+    if "_COMMA" in stop.wanted and re.match(r"[\w?<\[\"':]", stop.found):
+        shown = "a comma or a dot" if "DOT" in stop.wanted else "a comma"
+        advice = "separate atoms and arguments by commas"
+        return "S102", f"{shown} is missing before {stop.found}", advice
     return None
 
 
-def _unexpected(found: str, wanted: set[str]) -> Explanation:
-    return "S102", f"unexpected {found}", _expected(wanted)
+def _other(stop: _Stop) -> Explanation:
+    shown = stop.found if stop.found.isprintable() else ascii(stop.found)
+    return "S102", f"unexpected {shown}", _expected(stop)
 
 
-def _expected(wanted: set[str]) -> str:
-    shown = [words for name, words in _SHOWN.items() if name in wanted]
-    if not shown:
-        return "see the reference for what a statement may look like"
-    return "expected " + (" or ".join(shown) if len(shown) < 5 else ", ".join(shown[:6]) + ", ...")  # noqa: PLR2004
+def _expected(stop: _Stop) -> str:
+    shown = [words for terminal, words in _SHOWN.items() if terminal in stop.wanted]
+    if len(shown) > _FEW:
+        return "an atom, a variable or a constant may stand here"
+    return "expected " + " or ".join(shown) if shown else "nothing may stand here"

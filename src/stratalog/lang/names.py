@@ -1,8 +1,9 @@
-"""How predicates and IRIs are spelled: prefixes, the base, escapes, and the short form for people."""
+"""How predicates and IRIs are spelled: prefixes, the base, escapes, short forms for people."""
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Mapping
 
 from stratalog.errors import ProgramError
@@ -20,6 +21,7 @@ _PREFIXED = re.compile(
     rf"((?:[^\W\d_](?:[\w·-]|\.+(?=[\w·:-]))*)?):((?:(?:{_LOCAL_PIECE})(?:{_LOCAL_NEXT}|\.+(?={_LOCAL_NEXT}))*)?)"
 )
 _IN_BRACKETS = re.compile(r"<[^\x00-\x20<>\"{}|^`]*>")
+_SURROGATES = range(0xD800, 0xE000)  # halves of pairs, no characters
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|([\s\S]|\Z))")
 _CHARACTERS = {
     "t": "\t",
@@ -32,12 +34,12 @@ _CHARACTERS = {
     "\\": "\\",
 }
 _IRI_PARTS = re.compile(
-    r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/?#]*))?([^?#]*)(\?[^#]*)?(#.*)?", re.S
+    r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/?#]*))?([^?#]*)(\?[^#]*)?(#.*)?", re.DOTALL
 )
 
 
 def predicate_name(text: str, prefixes: Iterable[tuple[str, str]] = ()) -> str:
-    """Return the predicate's name as programs hold it: `path`, or `<iri>` for `p:name` and `<iri>`."""
+    """Return the name as programs hold it: `path`, or `<iri>` for `p:name` and `<iri>`."""
     if _BARE.fullmatch(text):
         if text.upper() in KEYWORDS:
             raise ProgramError(
@@ -72,14 +74,14 @@ def prefix_help(prefix: str) -> str:
 
 
 def show_name(name: str, prefixes: Iterable[tuple[str, str]] = ()) -> str:
-    """Return the shortest spelling of a predicate's name: `p:name` if a prefix fits, else as it is."""
+    """Return the shortest spelling of a name: `p:name` if a prefix fits, else as it is."""
     if not name.startswith("<"):
         return name
     return show_iri(name[1:-1], all_prefixes(prefixes))
 
 
 def show_iri(iri: str, prefixes: Mapping[str, str]) -> str:
-    """Return the shortest of `p:name` for the given prefixes and `<iri>`, in a spelling that can be read."""
+    """Return the shortest `p:name` that the prefixes allow, or `<iri>`; both can be read back."""
     short = [
         f"{prefix}:{iri[len(space) :]}"
         for prefix, space in prefixes.items()
@@ -98,7 +100,7 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def unescape(text: str) -> str:
-    """Return `text` with Turtle's escapes replaced; ValueError names an escape that means nothing."""
+    """Return `text` with Turtle's escapes replaced; ValueError names one that means nothing."""
     if "\\" not in text:
         return text
 
@@ -106,7 +108,7 @@ def unescape(text: str) -> str:
         code = escape[1] or escape[2]
         if not code and escape[3] in _CHARACTERS:
             return _CHARACTERS[escape[3]]
-        if not code or int(code, 16) > 0x10FFFF or 0xD800 <= int(code, 16) <= 0xDFFF:
+        if not code or int(code, 16) > sys.maxunicode or int(code, 16) in _SURROGATES:
             raise ValueError(escape[0])
         return chr(int(code, 16))
 

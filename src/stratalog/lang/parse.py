@@ -10,12 +10,11 @@ from threading import Lock
 from typing import Any
 
 from lark import Lark, UnexpectedInput
-from lark.exceptions import VisitError
 
 from stratalog.errors import ProgramError
 from stratalog.lang.build import Builder
 from stratalog.lang.diagnostics import line_at, mistake
-from stratalog.lang.mistakes import explain, found_text
+from stratalog.lang.mistakes import explain, stopping_word
 from stratalog.lang.syntax import Atom, Literal, Place, Program, Rule
 
 _ONE_AT_A_TIME = Lock()  # the parser is built once, with the one builder that it calls
@@ -41,10 +40,10 @@ def parse_file(path: str | Path) -> Program:
     try:
         text = content.decode()
     except UnicodeDecodeError as problem:
-        line, column, _ = line_at(content[: problem.start].decode(), problem.start)
+        line, byte = content.count(b"\n", 0, problem.start) + 1, content[problem.start]
         raise ProgramError(
             "S101",
-            f"the program is not UTF-8: byte {content[problem.start]:#04x} at offset {problem.start}",
+            f"the program is not UTF-8: byte {byte:#04x} at offset {problem.start}",
             path=str(path),
             line=line,
             help=f"save the file as UTF-8; line {line} holds the first byte that is not",
@@ -58,15 +57,17 @@ def parse_query(
     """Return the body, or the rule, that `text` spells; the dot at the end may be left out."""
     prefixes = tuple(prefixes)
     try:
-        body: tuple[Literal, ...] = _parse("query", text, None, prefixes, base)
-    except ProgramError as problem:
-        if not isinstance(problem.__context__, UnexpectedInput):
-            raise
-        if found_text(problem.__context__, text) != ":-":
-            raise
+        body: tuple[Literal, ...] = _run("query", text, None, prefixes, base)
+    except UnexpectedInput as problem:
+        if stopping_word(problem, text) != ":-":
+            raise explain(problem, text, None) from None
     else:
         return body
-    ending = "" if text.rstrip().endswith(".") else "\n."
+    return _rule_query(text, prefixes, base)
+
+
+def _rule_query(text: str, prefixes: Iterable[tuple[str, str]], base: str | None) -> Rule:
+    ending = "" if text.rstrip().endswith(".") else "\n."  # the line may end in a comment
     program: Program = _parse("program", text + ending, None, prefixes, base)
     if len(program.rules) != 1 or program.facts or program.declarations:
         raise ProgramError(
@@ -82,7 +83,7 @@ def parse_atom(text: str, prefixes: Iterable[tuple[str, str]] = ()) -> Atom:
 
 
 def merge(programs: Sequence[Program]) -> Program:
-    """Return the union of programs; of two declarations of a prefix, or of a base, the later wins."""
+    """Return the union of programs; of two meanings of a prefix, or two bases, the later wins."""
     prefixes = {name: iri for program in programs for name, iri in program.prefixes}
     bases = [program.base for program in programs if program.base is not None]
     return Program(
@@ -110,16 +111,25 @@ def _parse(
     base: str | None = None,
 ) -> Any:  # noqa: ANN401  # what the start symbol builds
     text = text.removeprefix("\ufeff")
+    try:
+        return _run(start, text, path, prefixes, base)
+    except UnexpectedInput as problem:
+        raise explain(problem, text, path) from None
+
+
+def _run(
+    start: str,
+    text: str,
+    path: str | None,
+    prefixes: Iterable[tuple[str, str]],
+    base: str | None,
+) -> Any:  # noqa: ANN401  # what the start symbol builds
     _check_characters(text, path)
     with _ONE_AT_A_TIME:
         parser, builder = _parser()
         builder.begin(text, path, prefixes, base)
         try:
             return parser.parse(text, start=start)
-        except UnexpectedInput as problem:
-            raise explain(problem, text, path) from None
-        except VisitError as problem:
-            raise problem.orig_exc from None
         finally:
             builder.begin("", None, (), None)
 

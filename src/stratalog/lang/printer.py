@@ -164,8 +164,8 @@ class _Printer:
                 level = BINDING[name]
                 # Operators group to the left; comparisons do not group at all.
                 left_level = level + 1 if level == COMPARE else level
-                shown = f"{self.expression(left, left_level)} {name} {self.expression(right, level + 1)}"
-                return level, shown
+                before = self.expression(left, left_level)
+                return level, f"{before} {name} {self.expression(right, level + 1)}"
         return PRIMARY, f"{self._name(name)}({self._list(args)})"
 
     def _list(self, expressions: Iterable[Expression]) -> str:

@@ -66,6 +66,19 @@ def average_of_integers(total: int, count: int) -> Term:
     return number_term(DECIMAL_RANK, quotient(Fraction(total, count)))
 
 
+def sum_of_doubles(values: Sequence[float]) -> float:
+    """Return the exact sum of doubles, rounded once."""
+    try:
+        return math.fsum(values) + 0.0  # which turns -0.0 into 0.0
+    except (OverflowError, ValueError):  # too large on the way, or INF and -INF
+        return _sum_of_floats(values, 1)
+
+
+def average_of_doubles(values: Sequence[float]) -> float:
+    """Return the exact average of doubles, rounded once."""
+    return _sum_of_floats(values, len(values))
+
+
 def exact_sum(values: Sequence[int | Decimal | float]) -> Fraction:
     """Return the exact sum of finite numbers."""
     whole, tiny, decimal = 0, 0, Decimal(0)
@@ -86,10 +99,16 @@ def _total(terms: Sequence[Term], divisor: int) -> Term:
     values = [each.value for each in found]
     if rank == INTEGER_RANK and divisor == 1:
         return number_term(rank, sum(map(int, values)))
+    if rank <= DECIMAL_RANK:
+        return number_term(DECIMAL_RANK, quotient(exact_sum(values) / divisor))
+    return number_term(rank, _sum_of_floats(values, divisor, single=rank == FLOAT_RANK))
+
+
+def _sum_of_floats(
+    values: Sequence[int | Decimal | float], divisor: int, *, single: bool = False
+) -> float:
     special = [v for v in values if isinstance(v, float) and not math.isfinite(v)]
     if special:
-        return number_term(rank, sum(special))
+        return sum(special)
     exact = exact_sum(values) / divisor
-    if rank <= DECIMAL_RANK:
-        return number_term(DECIMAL_RANK, quotient(exact))
-    return number_term(rank, nearest_float(exact) if rank == FLOAT_RANK else to_double(exact))
+    return nearest_float(exact) if single else to_double(exact)

@@ -61,13 +61,14 @@ def check_variables(rule: Rule, report: Report) -> None:
         if not isinstance(head, Atom):
             continue
         for variable in dict.fromkeys(arg for arg in head.args if isinstance(arg, Variable)):
+            name = variable.name
             if variable not in bound:
                 report(
                     "S201",
-                    f"variable ?{variable.name} is in the head but in no positive body atom",
+                    f"variable ?{name} is in the head but in no positive body atom",
                     head.place,
-                    f"?{variable.name}",
-                    f"add an atom that binds ?{variable.name}, or remove ?{variable.name} from the head",
+                    f"?{name}",
+                    f"add an atom that binds ?{name}, or remove ?{name} from the head",
                 )
     in_heads = (visible(head) for head in rule.heads if isinstance(head, Atom))
     _check_aggregate_locals(rule.body, frozenset().union(*in_heads), report)
@@ -95,10 +96,12 @@ class _Scope:
         return bound
 
     def _binds(self, binds: list[Bind], bound: Bound) -> Bound:
-        """Return the variables bound once every BIND whose operands are known has been evaluated."""
+        """Return what is bound once every BIND has been evaluated, in an order that works."""
+        taken = set(bound)
         for bind in binds:
-            if bind.variable in bound:
+            if bind.variable in taken:
                 self._bound_twice(bind)
+            taken.add(bind.variable)
         waiting = binds
         while waiting:
             ready = [bind for bind in waiting if bound.issuperset(variables(bind.expression))]
@@ -106,9 +109,6 @@ class _Scope:
                 self._stuck(waiting, bound)
                 return bound | {bind.variable for bind in waiting}
             waiting = [bind for bind in waiting if bind not in ready]
-            for bind in ready:
-                if sum(other.variable == bind.variable for other in binds) > 1:
-                    self._bound_twice(bind)
             bound |= {bind.variable for bind in ready}
         return bound
 
@@ -180,7 +180,8 @@ class _Scope:
             if reduction.variable in taken:
                 self._result_taken(reduction.variable, aggregate.place)
             taken |= {reduction.variable}
-        return bound | visible(aggregate)
+        # What is local to the aggregate but used outside is reported as such, not as unbound.
+        return bound | visible(aggregate) | inside
 
     def _result_taken(self, variable: Variable, place: Place | None) -> None:
         self._report(

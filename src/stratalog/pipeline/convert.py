@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -44,7 +45,7 @@ SCALARS = frozenset({INTEGER, DECIMAL, DOUBLE, BOOLEAN, DATE, DATETIME})
 
 @dataclass(frozen=True, slots=True)
 class PythonColumn:
-    """Values of Python; `spelled` if strings in a `term` column are N-Triples, as they are in tables."""
+    """Values of Python; `spelled` if strings in a `term` column are N-Triples, as in tables."""
 
     values: Sequence[object]
     spelled: bool = False
@@ -67,7 +68,7 @@ class Encoded(NamedTuple):
     bad: Mask | None
 
 
-class Unreadable(Exception):  # noqa: N818  # not an error a user sees: the caller knows the column's name
+class Unreadable(Exception):  # noqa: N818  # users see D305, with the column's name
     """The column holds something that is no constant."""
 
 
@@ -80,8 +81,8 @@ def encode_column(
 ) -> Encoded:
     """Return the numbers of a column's constants.
 
-    `target` is a declared type, or None to keep the column's own; `empty_is_null` is for text files,
-    where a typed column has no other way to be null.
+    `target` is a declared type, or None to keep the column's own; `empty_is_null` is for text
+    files, where a typed column has no other way to be null.
     """
     if isinstance(column, PythonColumn):
         return _encode_python(column, target, dictionary)
@@ -109,7 +110,7 @@ def _spread(values: Any, nulls: Mask) -> Any:  # noqa: ANN401  # any type of arr
 
 def _encode_filled(values: Any, target: str | None, dictionary: Dictionary) -> Encoded:  # noqa: ANN401
     source = kind_of(values.type)
-    assert source is not None
+    assert source is not None  # noqa: S101  # the caller has looked
     if source == STRING and target in (None, "string"):
         return Encoded(dictionary.intern(STRING, values), None, None)
     coded = values.dictionary_encode()
@@ -149,7 +150,11 @@ def _encode_texts(
 
 
 def _fill(
-    ids: Ids, bad: Mask, places: Any, found: list[Term | None], dictionary: Dictionary  # noqa: ANN401
+    ids: Ids,
+    bad: Mask,
+    places: npt.NDArray[np.int64],
+    found: list[Term | None],
+    dictionary: Dictionary,
 ) -> None:
     missing = np.fromiter((term is None for term in found), np.bool_, len(found))
     bad[places[missing]] = True
@@ -258,11 +263,13 @@ def _encode_mixed(column: PythonColumn, target: str | None, dictionary: Dictiona
     filled = [term for term in terms if term is not None]
     found = [convert_term(term, target, spelled=column.spelled) for term in filled]
     _fill(ids, bad, np.flatnonzero(~nulls), found, dictionary)
-    return Encoded(ids[rows], nulls[rows] if nulls.any() else None, bad[rows] if bad.any() else None)
+    return Encoded(
+        ids[rows], nulls[rows] if nulls.any() else None, bad[rows] if bad.any() else None
+    )
 
 
 def _key(value: object) -> tuple[type, object]:
-    """Return what tells values apart: 0.0 and -0.0 are equal in Python, and NaN is unlike itself."""
+    """Return what tells values apart: 0.0 and -0.0 are equal in Python, NaN is unlike itself."""
     number = isinstance(value, float) or type(value).__module__ == "numpy"
     return type(value), repr(value) if number else value
 

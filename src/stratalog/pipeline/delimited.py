@@ -1,7 +1,7 @@
-"""Bytes of CSV, TSV and .facts files to columns of text, block by block, with no Python loop over rows.
+"""Bytes of CSV, TSV and .facts files to columns of text, block by block, all rows at once.
 
-A delimiter counts only where the number of quotes before it is even: that one rule finds quoted commas and
-line ends, because a doubled quote changes nothing. Fields are then checked against RFC 4180.
+A delimiter counts only where the number of quotes before it is even: that one rule finds quoted
+commas and line ends, because a doubled quote changes nothing. Then fields are held to RFC 4180.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from stratalog.errors import DataError
 
-NEWLINE, RETURN, TAB, COMMA, QUOTE = b"\n\r\t,\""
+NEWLINE, RETURN, TAB, COMMA, QUOTE = b'\n\r\t,"'
 BLOCK = 1 << 23  # amortises the calls; its temporaries take some ten times as much
 SMALL_BLOCK = 1 << 16  # after a broken quote: what has to be scanned again is short
 LONGEST_RECORD = 1 << 28  # a quote that is not closed by then is taken for a mistake
@@ -26,6 +26,7 @@ MARK = b"\xef\xbb\xbf"  # the byte order mark, which spreadsheets write
 
 Positions = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
+Mask = npt.NDArray[np.bool_]
 Reject = Callable[[DataError, str], None]
 """Told of each bad record and its text; raises the error, or counts it and returns."""
 
@@ -44,7 +45,7 @@ TSV = Dialect(TAB, quoted=False)
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Whole records: one array of text per field; `starts` are the records' first bytes in `data`."""
+    """Whole records: one array of text per field; `starts` are their first bytes in `data`."""
 
     columns: list[Any]
     size: int
@@ -82,7 +83,7 @@ class DelimitedReader:
             filled = np.flatnonzero(~fields.blank())
             if filled.size:
                 return fields.texts(int(filled[0]))
-            if fields.stop == 0:
+            if fields.stop == 0 or not self.dialect.quoted:
                 return [""]
             self._advance(data, fields.stop)
         return None
@@ -90,7 +91,7 @@ class DelimitedReader:
     def drop_record(self) -> None:
         """Pass over the record that `first_record` returned: a header."""
         data = self._take()
-        assert data is not None
+        assert data is not None  # noqa: S101  # a record was seen
         fields = _split(data, self.dialect)
         record = int(np.flatnonzero(~fields.blank())[0])
         self._advance(data, int(fields.record_starts()[record + 1]))
@@ -135,14 +136,18 @@ class DelimitedReader:
         found = int(fields.widths()[record])
         if width == 0:
             return DataError(
-                "D105", "a predicate without arguments is fed by lines that read ()",
-                path=self.path, line=line,
+                "D105",
+                "a predicate without arguments is fed by lines that read ()",
+                path=self.path,
+                line=line,
                 help="write () for the fact, or give the predicate as many arguments as fields",
             )
         separator = "commas" if self.dialect.quoted else "tabs"
         return DataError(
-            "D105", f"{_fields(found)} where {width} {'is' if width == 1 else 'are'} expected",
-            path=self.path, line=line,
+            "D105",
+            f"{_fields(found)} where {width} {'is' if width == 1 else 'are'} expected",
+            path=self.path,
+            line=line,
             help=f"fields are separated by {separator}; correct the line, or skip bad input",
         )
 
@@ -239,7 +244,7 @@ def _split(data: bytes, dialect: Dialect) -> _Fields:
 
 @dataclass(frozen=True, slots=True)
 class _Fields:
-    """The fields of a block: bytes [start, end) each, and the number of each record's last field."""
+    """The fields of a block, bytes [start, end) each; `last` are the records' last fields."""
 
     data: bytes
     text: Bytes
@@ -266,14 +271,15 @@ class _Fields:
         """Return how many fields each record has."""
         return self.last - self.first() + 1
 
-    def blank(self) -> npt.NDArray[np.bool_]:
+    def blank(self) -> Mask:
         """Return which records have nothing in them."""
-        return self.starts[self.first()] == self.ends[self.last]
+        empty: Mask = self.starts[self.first()] == self.ends[self.last]
+        return empty
 
-    def equal_to(self, wanted: bytes) -> npt.NDArray[np.bool_]:
+    def equal_to(self, wanted: bytes) -> Mask:
         """Return which records consist of these bytes, `wanted` being short."""
         starts, ends = self.starts[self.first()], self.ends[self.last]
-        same = ends - starts == len(wanted)
+        same: Mask = ends - starts == len(wanted)
         for offset, byte in enumerate(wanted):
             same &= self.text[np.minimum(starts + offset, len(self.data) - 1)] == byte
         return same
@@ -301,10 +307,11 @@ class _Fields:
         first = np.flatnonzero(bad)[:1]
         return int(np.searchsorted(self.last, first[0])) if first.size else self.count
 
-    def _wrapped(self, inside: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
+    def _wrapped(self, inside: npt.NDArray[np.int32]) -> Mask:
         """Return which fields begin and end with a quote, each with its own."""
         ends = (self.text[self.starts] == QUOTE) & (self.text[self.ends - 1] == QUOTE)
-        return (inside > 1) & ends
+        wrapped: Mask = (inside > 1) & ends
+        return wrapped
 
     def columns(self, records: Positions, width: int) -> list[Any]:
         """Return the text of `records`, which all have `width` fields, one array per field."""
@@ -346,7 +353,7 @@ def _garbled(fields: _Fields, count: int) -> list[int]:
     whole = memoryview(fields.data)
     while position < stop:
         try:
-            codecs.utf_8_decode(whole[position:stop], "strict", True)  # noqa: FBT003  # positional
+            codecs.utf_8_decode(whole[position:stop], "strict", True)
         except UnicodeDecodeError as error:
             at = position + error.start
             record = int(np.searchsorted(starts, at, side="right")) - 1

@@ -1,4 +1,4 @@
-"""Encoded facts on their way from a reader to an engine: columns of constants' numbers per predicate."""
+"""Encoded facts on their way from a reader to an engine: columns of numbers per predicate."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Relation:
 class EncodedFacts:
     """Facts as read: duplicates are kept, blocks of one predicate are in the order they were read.
 
-    `origin` of a predicate is "table", "text" or "rdf": what output types an undeclared predicate has.
+    `origin` of a predicate is "table", "text" or "rdf": what types an undeclared one has in output.
     A predicate of arity 0 has no columns; its size alone tells how many rows were read.
     """
 
@@ -54,10 +54,8 @@ class EncodedFacts:
         """Append all facts of `other`, and its warnings."""
         self.warnings += other.warnings
         for predicate in other.predicates():
-            relation = other._relations[predicate]  # noqa: SLF001  # the same class
-            self.add(
-                predicate, other.columns(predicate), relation.size, relation.origin
-            )
+            relation = other._relations[predicate]
+            self.add(predicate, other.columns(predicate), relation.size, relation.origin)
 
     def columns(self, predicate: Predicate) -> list[Ids]:
         """Return one array per argument, all blocks together."""

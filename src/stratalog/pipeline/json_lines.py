@@ -152,6 +152,4 @@ def _integer(text: str) -> object:
     return int(text) if len(text) < 4000 else Real(text)  # noqa: PLR2004
 
 
-_decode = json.JSONDecoder(
-    parse_float=Real, parse_int=_integer, parse_constant=_no_constant
-).decode
+_decode = json.JSONDecoder(parse_float=Real, parse_int=_integer, parse_constant=_no_constant).decode

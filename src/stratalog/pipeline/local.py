@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 
@@ -41,7 +41,7 @@ class ReadOptions:
         return self.on_bad_input == "skip"
 
 
-def read_paths(  # noqa: PLR0913  # what the program says, where numbers come from, how to read
+def read_paths(  # what the program says, where numbers come from, how to read
     items: Sequence[str | os.PathLike[str]],
     *,
     declarations: Sequence[Declaration] = (),
@@ -95,9 +95,7 @@ def _read_file(
     blocks = _text_blocks if text else _parquet_blocks
     origin = TEXT if text and file.format != "jsonl" else TABLE
     for block, source in blocks(file, vocabulary, found.report, options):
-        columns, size = encode_block(
-            block, file.name, vocabulary, dictionary, found.report, source
-        )
+        columns, size = encode_block(block, file.name, vocabulary, dictionary, found.report, source)
         found.add(Predicate(file.name, len(columns)), columns, size, origin)
 
 
@@ -124,11 +122,9 @@ def _text_blocks(
     file: DataFile, vocabulary: Vocabulary, report: ReadReport, options: ReadOptions
 ) -> Iterator[tuple[Block, Source]]:
     assert file.name is not None  # noqa: S101
-    text = TextFile(
-        file.path, file.format, file.name, options.header, options.skip, file.fixed
-    )
+    text = TextFile(file.path, file.format, file.name, options.header, options.skip, file.fixed)
     with open_bytes(file.path) as stream:
-        yield from read_text(text, stream, vocabulary, report)
+        yield from read_text(text, cast("BinaryIO", stream), vocabulary, report)
         report.bytes += stream.bytes_read
 
 
@@ -142,7 +138,7 @@ def _parquet_blocks(
     try:
         for batch in _batches(file, vocabulary):
             block = block_of(batch)
-            given = [(name, text) for name, text in file.fixed if name not in block.names]
+            given = [(name, text) for name, text in file.fixed if name not in (block.names or ())]
             yield _with_fixed(block, given), source
             source = later(source, batch.num_rows)
     except (pa.ArrowException, OSError) as error:

@@ -1,4 +1,4 @@
-"""Arrow's types and our kinds: the canonical texts of native values, computed by Arrow where it can."""
+"""Arrow's types and our kinds: canonical texts of native values, by Arrow where it can."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def is_text(arrow_type: Any) -> bool:  # noqa: ANN401
 
 
 def plain_array(column: Any) -> Any:  # noqa: ANN401
-    """Return the column as one array of an ordinary type: no chunks, dictionaries, runs or views."""
+    """Return the column as one ordinary array: no chunks, dictionaries, runs or views."""
     if isinstance(column.type, pa.BaseExtensionType) and is_text(column.type.storage_type):
         chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
         column = pa.chunked_array([chunk.storage for chunk in chunks], column.type.storage_type)
@@ -81,6 +81,13 @@ def _wide(arrow_type: Any) -> Any:  # noqa: ANN401
     return pa.float32() if pa.types.is_float16(arrow_type) else arrow_type
 
 
+def joined(*parts: Any, separator: str = "") -> Any:  # noqa: ANN401
+    """Return the parts, arrays of text or fixed texts, joined row by row."""
+    wide = pa.large_string()
+    scalars = [pa.scalar(part, wide) if isinstance(part, str) else part for part in parts]
+    return pc.binary_join_element_wise(*scalars, pa.scalar(separator, wide))
+
+
 def native_texts(values: Any) -> tuple[Any, Mask | None]:  # noqa: ANN401
     """Return the canonical texts of a plain array without nulls, and which have none."""
     kind = kind_of(values.type)
@@ -99,7 +106,7 @@ def native_texts(values: Any) -> tuple[Any, Mask | None]:  # noqa: ANN401
 def _decimal_texts(values: Any) -> Any:  # noqa: ANN401
     texts = pc.cast(values, pa.large_string())
     if values.type.scale == 0:
-        return pc.binary_join_element_wise(texts, ".0", "")
+        return joined(texts, ".0")
     odd = pc.match_substring(texts, "E").to_numpy(zero_copy_only=False)
     if values.type.scale < 0 or odd.any():
         plain = [f"{value:f}" for value in values.to_pylist()]

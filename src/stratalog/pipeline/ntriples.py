@@ -8,7 +8,6 @@ occurrence.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ from stratalog.lang.terms import BNODE_KIND, LANG, STRING, XSD, Term
 from stratalog.lang.values import literal
 from stratalog.pipeline.dictionary import STRING_INDEX, Bytes, Dictionary, Ids, KindIds, Offsets
 from stratalog.pipeline.files import ReadReport
-from stratalog.pipeline.oddlines import OddLine, Statement, read_odd_lines
+from stratalog.pipeline.oddlines import OddLine, Reading, Statement, read_odd_lines
 
 NO_GRAPH = np.uint32(0xFFFFFFFF)
 ROWS_PER_CALL = 1 << 17
@@ -39,17 +38,6 @@ class Quads(NamedTuple):
     p: Ids
     o: Ids
     g: Ids | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What is being read, and how: the same for all lines of a file."""
-
-    path: str
-    data_format: str = "nt"  # nt or nq
-    graphs: str = "drop"  # or keep
-    on_bad_input: str = "error"  # or skip
-    numbers_lines: bool = True  # False if the lines are not those of the file
 
 
 class _Batch(NamedTuple):

@@ -21,11 +21,11 @@ from stratalog.pipeline.local import ReadOptions, read_items
 from stratalog.pipeline.tables import Block, Source, Vocabulary, block_of, encode_block
 
 TABLES_HELP = (
-    'write {"name": rows}: a list of tuples, a pandas, Polars or Arrow table, a NumPy array, or a path'
+    'write {"name": rows}: tuples, a pandas, Polars or Arrow table, a NumPy array, or a path'
 )
 
 
-def encode_facts(  # noqa: PLR0913  # what the program says, where numbers come from, how to read
+def encode_facts(  # what the program says, where numbers come from, how to read
     facts: object,
     *,
     declarations: Sequence[Declaration] = (),
@@ -65,7 +65,7 @@ def _add(
         raise DataError("D307", f"{_kind(facts)} does not tell its predicate", help=TABLES_HELP)
 
 
-def _add_named(  # noqa: PLR0913
+def _add_named(
     key: object,
     rows: object,
     found: EncodedFacts,
@@ -143,7 +143,7 @@ def _pandas_block(rows: Any, key: str) -> Block:  # noqa: ANN401
 
 
 def _pandas_column(series: Any) -> Any:  # noqa: ANN401
-    """Return an Arrow column in which NaN, NaT and None are null, or values where Arrow has no type."""
+    """Return an Arrow column in which NaN, NaT and None are null, or values that Arrow has not."""
     if series.dtype == object:
         return PythonColumn(series.where(series.notna(), None).tolist(), spelled=True)
     try:

@@ -7,7 +7,8 @@ read.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import pyoxigraph as ox
 
@@ -33,19 +34,15 @@ class OddLine(NamedTuple):
     text: bytes
 
 
-class Reading(Protocol):
-    """What a reader says about the file it reads."""
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What is being read, and how: the same for all lines of a file."""
 
-    @property
-    def path(self) -> str: ...
-    @property
-    def data_format(self) -> str: ...
-    @property
-    def graphs(self) -> str: ...
-    @property
-    def on_bad_input(self) -> str: ...
-    @property
-    def numbers_lines(self) -> bool: ...
+    path: str
+    data_format: str = "nt"  # nt or nq
+    graphs: str = "drop"  # or keep
+    on_bad_input: str = "error"  # or skip
+    numbers_lines: bool = True  # False if the lines are not those of the file
 
 
 class _Mistake(Exception):  # noqa: N818  # never leaves this file

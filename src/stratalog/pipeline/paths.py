@@ -1,4 +1,4 @@
-"""What a user names to the files that are read: files, folders, globs, `name=PATH`, partitioned tables."""
+"""What a user names to the files that are read: files, folders, globs, `name=PATH`, tables."""
 
 from __future__ import annotations
 

@@ -22,8 +22,8 @@ from stratalog.lang.syntax import Predicate
 from stratalog.lang.terms import RDF_TYPE
 from stratalog.pipeline.dictionary import IRI_INDEX, Dictionary, Ids
 from stratalog.pipeline.files import BadLine, ByteStream, ReadReport, open_bytes, read_chunks
-from stratalog.pipeline.ntriples import NO_GRAPH, LineReader, Quads, Reading
-from stratalog.pipeline.oddlines import parser_reason
+from stratalog.pipeline.ntriples import NO_GRAPH, LineReader, Quads
+from stratalog.pipeline.oddlines import Reading, parser_reason
 
 LINE_FORMATS = frozenset({"nt", "nq"})
 DOCUMENT_FORMATS = {

@@ -19,7 +19,7 @@ from stratalog.pipeline.files import BadLine, ReadReport
 from stratalog.pipeline.native import KIND_OF_TYPE
 
 TYPE_KEY = b"stratalog.type"
-"""In the metadata of a field that we wrote: its type, so that iri and term columns are read as such."""
+"""In the metadata of a field that we wrote: its type, so that terms are read as such."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +150,7 @@ def choose_columns(
         raise _wrong_width(block, name, known, source)
     types = block.types or [None] * width
     names = block.names or [f"c{place}" for place in range(width)]
-    own = [
-        Column(each, found or OWN_TYPE) for each, found in zip(names, types, strict=True)
-    ]
+    own = [Column(each, found or OWN_TYPE) for each, found in zip(names, types, strict=True)]
     return own, list(block.columns)
 
 
@@ -170,7 +168,7 @@ def _find(block: Block, column: Column, declaration: Declaration, source: Source
             f"there is no column {wanted} for {declaration.predicate.name}; "
             f"the columns are {_listed(block)}",
             path=source.path,
-            help=f'rename the column, or declare  {column.name} {column.type} = "name in the table"',
+            help=f'rename it, or declare  {column.name} {column.type} = "name in the table"',
         )
     if len(found) > 1:
         raise DataError(
@@ -183,7 +181,7 @@ def _find(block: Block, column: Column, declaration: Declaration, source: Source
 
 
 def _lookup(block: Block, wanted: str) -> list[Any] | None:
-    """Return the columns of that name, or the one at that path into a struct; None if there is none."""
+    """Return the columns of that name, or the one at that path into a struct, or None."""
     names = list(block.names or ())
     found = [block.columns[place] for place, each in enumerate(names) if each == wanted]
     if found or "." not in wanted:
@@ -248,7 +246,7 @@ def _advice(what: str) -> str:
     return "convert the column to text, a number, a boolean or a date"
 
 
-def _kept_rows(  # noqa: PLR0913  # the parts of one decision
+def _kept_rows(  # the parts of one decision
     size: int,
     columns: Sequence[Any],
     chosen: Sequence[Column],
@@ -276,7 +274,11 @@ def _kept_rows(  # noqa: PLR0913  # the parts of one decision
 
 
 def _bad_row(
-    row: int, columns: Sequence[Any], chosen: Sequence[Column], encoded: Sequence[Any], source: Source
+    row: int,
+    columns: Sequence[Any],
+    chosen: Sequence[Column],
+    encoded: Sequence[Any],
+    source: Source,
 ) -> DataError:
     for place, (column, wanted, each) in enumerate(zip(columns, chosen, encoded, strict=True)):
         name = wanted.source or wanted.name

@@ -52,7 +52,10 @@ def read_text(
 
 
 def _json_blocks(
-    file: TextFile, stream: BinaryIO, vocabulary: Vocabulary, reject: Any  # noqa: ANN401
+    file: TextFile,
+    stream: BinaryIO,
+    vocabulary: Vocabulary,
+    reject: Any,  # noqa: ANN401
 ) -> Iterator[tuple[Block, Source]]:
     reader = JsonReader(file.name, vocabulary, file.path, reject, file.fixed)
     for rows in reader.rows(stream):
@@ -67,15 +70,15 @@ def _delimited_blocks(
     file: TextFile, reader: DelimitedReader, vocabulary: Vocabulary
 ) -> Iterator[tuple[Block, Source]]:
     first = reader.first_record()
-    if first is None and vocabulary.widths(file.name) != {1}:
+    if first is None:
         return
-    names = _header(file, first or [], vocabulary)
+    names = _header(file, first, vocabulary)
     if names is not None:
         reader.drop_record()
         width = len(names)
     else:
         names = _declared_names(file, vocabulary)
-        width = _width(file, len(first or [""]), vocabulary)
+        width = _width(file, len(first), vocabulary)
     added = [name for name, _ in file.fixed]
     for rows in reader.rows(width):
         fixed = [constant(text, rows.size) for _, text in file.fixed]
@@ -91,7 +94,7 @@ def _header(file: TextFile, first: list[str], vocabulary: Vocabulary) -> list[st
         wanted = {each.source or each.name for each in declaration.columns} - given
         if wanted and wanted <= set(first):
             return first
-    return first if file.header and first else None
+    return first if file.header else None
 
 
 def _declared_names(file: TextFile, vocabulary: Vocabulary) -> list[str] | None:
@@ -105,7 +108,7 @@ def _declared_names(file: TextFile, vocabulary: Vocabulary) -> list[str] | None:
 
 
 def _width(file: TextFile, first: int, vocabulary: Vocabulary) -> int:
-    """Return how many fields a line must have: the arity if it is one, else as the first line has."""
+    """Return how many fields a line must have: the arity, or as many as the first line has."""
     declared = _declared_names(file, vocabulary)
     if declared is not None:
         return len(declared)

@@ -35,6 +35,12 @@ def plan_program(program: Program, data: Collection[Predicate] = ()) -> Plan:
     return Plan(numbered, stratify(numbered, known - {TRIPLE} if not as_triples else known), hidden, as_triples)
 
 
+def predicates_of(program: Program) -> set[Predicate]:
+    """Return all predicates that users see in a program."""
+    used = _predicates(lower_rules(program.rules)) | {fact.predicate for fact in program.facts}
+    return {p for p in used if not p.name.startswith("$")}
+
+
 def _predicates(rules: Sequence[PlannedRule]) -> set[Predicate]:
     return {a.predicate for rule in rules for a in (rule.head, *rule.body, *rule.negated)}
 

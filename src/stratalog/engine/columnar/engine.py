@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -71,6 +72,33 @@ class ColumnarEngine:
         block = np.asarray(columns, np.uint32).reshape(predicate.arity, size)
         self._evaluation.merge(relation, block, kernels.AS_EXPLICIT)
         relation.take_touched()
+
+    def restore(
+        self,
+        predicate: Predicate,
+        columns: Sequence[Ids],
+        labels: npt.NDArray[np.unsignedinteger[Any]],
+        counts: Sequence[npt.NDArray[np.int64]],
+    ) -> None:
+        """Store facts as they were saved, into a relation that is still empty."""
+        relation = self.relation(predicate)
+        block = np.asarray(columns, np.uint32).reshape(predicate.arity, labels.size)
+        self._evaluation.merge(relation, block, kernels.UNCOUNTED)
+        relation.take_touched()
+        if any(count.size and int(count.max()) > np.iinfo(np.int32).max for count in counts):
+            relation.promote_counts()
+        relation.labels[: labels.size] = labels
+        for mine, saved in zip(relation.counts, counts, strict=True):
+            mine[: saved.size] = saved
+
+    def drop(self, predicates: Sequence[Predicate]) -> None:
+        """Forget the relations made last: those of one query."""
+        for predicate in reversed(predicates):
+            relation = self.relations.get(predicate)
+            if relation is not None and relation.number == len(self.by_number) - 1:
+                self.account(-relation.nbytes)
+                del self.relations[predicate]
+                self.by_number.pop()
 
     def account(self, more: int) -> None:
         self.limits.check_memory(self.allocated + more, self.running)

@@ -1,6 +1,6 @@
 """Whole columns of values, and the operators on them that need no text.
 
-A row that an operator cannot decide here is SLOW: its expression is evaluated on the terms themselves.
+A row that an operator cannot decide here is SLOW: its expression is evaluated on terms.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SAFE_PRODUCT = float(2**62)
 class Column:
     """Values of n rows, or one for all: arrays of length n or 1.
 
-    `states` says what a row holds: WHOLE an integer in `numbers`, DOUBLE the bits of a double there,
+    `states` says what a row holds: WHOLE an integer in `numbers`, DOUBLE a double's bits there,
     TRUTH 0 or 1 there; NODE (IRI or blank node) and TEXT (xsd:string) only an id; FAILED an error.
     """
 
@@ -78,13 +78,14 @@ def negate(column: Column) -> Column:
 
 def identity(column: Column) -> Column:
     """Return the numbers; what is none fails."""
-    return Column(_numeric(column.states), column.numbers, column.ids)
+    return Column(_numeric(column.states), column.numbers)
 
 
 def equal(left: Column, right: Column) -> Column:
     """Return where the values are equal."""
     decided, same = _compare_numbers(left, right, np.equal)
     first, second = left.states, right.states
+    same = np.where(decided == FAILED, np.False_, same)
     both_named = (first == second) & ((first == NODE) | (first == TEXT))
     if left.ids is not None and right.ids is not None:
         same = np.where(both_named, left.ids == right.ids, same)
@@ -116,7 +117,8 @@ def truth(column: Column) -> Column:
     if np.all(states == TRUTH):
         return Column(states, numbers)
     doubles = numbers.view(np.float64)
-    as_double = (doubles != 0) & (doubles == doubles)  # noqa: PLR0124  # NaN is false
+    with np.errstate(invalid="ignore"):  # rows that hold no double may look like any
+        as_double = (doubles != 0) & (doubles == doubles)  # noqa: PLR0124  # NaN is false
     value = np.where(states == DOUBLE, as_double, numbers != 0)
     decided = np.where(states >= TRUTH, TRUTH, np.where(states == TEXT, SLOW, states))
     return Column(np.where(decided == NODE, FAILED, decided), value.astype(np.int64))
@@ -212,14 +214,16 @@ def _compare_numbers(
     double = numeric & ((first == DOUBLE) | (second == DOUBLE))
     if double.any():
         same = np.where(double, compare(left.doubles, right.doubles), same)
-        inexact = _beyond_doubles(left) | _beyond_doubles(right)
+        inexact = beyond_doubles(left) | beyond_doubles(right)
         states = np.where(double & inexact, SLOW, states)
     return states, same
 
 
-def _beyond_doubles(column: Column) -> Mask:
-    large = (column.numbers > EXACT_DOUBLE) | (column.numbers < -EXACT_DOUBLE)
-    return large & (column.states == WHOLE)
+def beyond_doubles(column: Column) -> Mask:
+    """Return which rows hold an integer that may not be a double."""
+    large: Mask = (column.numbers > EXACT_DOUBLE) | (column.numbers < -EXACT_DOUBLE)
+    whole: Mask = column.states == WHOLE
+    return large & whole
 
 
 def _ordered(left: Column, right: Column, compare: Callable[[Any, Any], Any]) -> Column:

@@ -1,0 +1,115 @@
+"""Queries: a body or a rule in the rule language becomes planned rules that store nothing for good."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+
+from stratalog.errors import ProgramError
+from stratalog.lang.check import check
+from stratalog.lang.parse import parse_query
+from stratalog.lang.syntax import Argument, Atom, Literal, Predicate, Program, Rule, Variable
+from stratalog.plan.lower import bound_variables, lower_rules, variables_of
+from stratalog.plan.rules import PlannedRule
+from stratalog.plan.triples import copying_rules, is_triple_shaped, reads_triples, store_as_triples
+
+_SPARQL = re.compile(r"\s*(?:(?:PREFIX|BASE)\b[^\n]*\n\s*)*(SELECT|ASK|CONSTRUCT|DESCRIBE)\b", re.I)
+_numbers = count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query ready to run: `hidden` rules first, in order, then `answer`, whose head is the result."""
+
+    columns: tuple[str, ...]
+    hidden: tuple[PlannedRule, ...]
+    answer: PlannedRule
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """What the knowledge base offers to a query."""
+
+    predicates: Collection[Predicate]
+    prefixes: Sequence[tuple[str, str]]
+    stored_as_triples: bool
+    has_triples: bool  # TRIPLE is already filled
+
+
+def plan_query(text: str, vocabulary: Vocabulary) -> Query:
+    """Return the plan of a query; errors carry the query's own line and column."""
+    if _SPARQL.match(text):
+        raise ProgramError(
+            "S190",
+            "SPARQL is not supported yet",
+            help="write a body such as  path(?x, ?y), NOT node(?y)  or a rule",
+        )
+    parsed = parse_query(text, vocabulary.prefixes)
+    rule = parsed if isinstance(parsed, Rule) else _as_rule(parsed, text)
+    head = _single_head(rule)
+    check(Program(rules=(rule,)))
+    lowered = lower_rules([rule], prefix=f"$query{next(_numbers)}_")
+    hidden, answer = lowered[:-1], lowered[-1]
+    _refuse_unknown(lowered, rule, vocabulary)
+    if vocabulary.stored_as_triples:
+        hidden, answer = [store_as_triples(r) for r in hidden], store_as_triples(answer)
+    elif reads_triples(lowered) and not vocabulary.has_triples:
+        hidden = copying_rules(vocabulary.predicates, 0) + hidden
+    hidden = [replace(r, index=-1) for r in hidden]
+    return Query(_column_names(head.args), tuple(hidden), replace(answer, index=-1))
+
+
+def _as_rule(body: tuple[Literal, ...], text: str) -> Rule:
+    """Return the body as a rule whose head has the variables that it binds, in order of appearance."""
+    bound = bound_variables(body)
+    seen = dict.fromkeys(v for literal in body for v in variables_of(literal))
+    visible = tuple(v for v in seen if v in bound)
+    head = Atom(Predicate("$answer", len(visible)), visible)
+    return Rule((head,), body, text=" ".join(text.split()))
+
+
+def _single_head(rule: Rule) -> Atom:
+    if len(rule.heads) != 1 or not isinstance(rule.heads[0], Atom):
+        raise ProgramError(
+            "S191", "a query has one head", help="ask one query per head", source=rule.text or None
+        )
+    return rule.heads[0]
+
+
+def _refuse_unknown(
+    rules: Sequence[PlannedRule], rule: Rule, vocabulary: Vocabulary
+) -> None:
+    for atom in (a for r in rules for a in (*r.body, *r.negated)):
+        predicate = atom.predicate
+        open_ended = vocabulary.stored_as_triples and is_triple_shaped(predicate)
+        if predicate.name.startswith("$") or open_ended or predicate in vocabulary.predicates:
+            continue
+        same = sorted(p.arity for p in vocabulary.predicates if p.name == predicate.name)
+        hint = f"it has arity {same[0]}, not {predicate.arity}" if same else _known(vocabulary)
+        place = atom.place or rule.place
+        raise ProgramError(
+            "S192",
+            f"unknown predicate {predicate.name}({', '.join('?' for _ in range(predicate.arity))})",
+            line=place.line if place else None,
+            column=place.column if place else None,
+            source=rule.text or None,
+            help=hint,
+        )
+
+
+def _known(vocabulary: Vocabulary) -> str:
+    names = sorted({p.name for p in vocabulary.predicates if not p.name.startswith("$")})
+    shown = ", ".join(names[:8]) + (" ..." if len(names) > 8 else "")  # noqa: PLR2004
+    return f"known predicates: {shown}" if names else "there are no facts and no rules"
+
+
+def _column_names(args: tuple[Argument, ...]) -> tuple[str, ...]:
+    """Return a name per column: the variable's, c0, c1, ... for constants, all different."""
+    names: list[str] = []
+    for i, argument in enumerate(args):
+        name = argument.name if isinstance(argument, Variable) else f"c{i}"
+        names.append(name if name not in names else f"{name}_{i}")
+    return tuple(names)
+

@@ -1,0 +1,219 @@
+"""The reference engine: Python dictionaries and the operators' definitions, read literally.
+
+Slow and obvious on purpose. It shares no evaluation with the columnar engine: no delta versions, no join
+orders, no indexes. An instance belongs to Π[Iᵖ, Iⁿ : Δᵖ, Δⁿ] if its definition says so, and is met once
+because every substitution is tried once.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from stratalog.facts.engine import Count
+from stratalog.facts.labels import E, I
+from stratalog.facts.limits import Limits
+from stratalog.facts.sets import Batch, FactSet, Label, Meet, Minus, Over, Union
+from stratalog.facts.terms import Terms
+from stratalog.lang.builtins import ExpressionError, evaluate, holds
+from stratalog.lang.reductions import reduce_terms
+from stratalog.lang.syntax import Atom, Bind, Filter, Predicate, Variable
+from stratalog.lang.terms import Term
+from stratalog.plan.lower import expression_variables
+from stratalog.plan.rules import Grouping, PlannedRule
+
+Fact = tuple[Predicate, tuple[Term, ...]]
+Binding = dict[Variable, Term]
+
+
+@dataclass(slots=True)
+class Entry:
+    """What is stored with a fact."""
+
+    labels: int = 0
+    counts: list[int] = field(default_factory=lambda: [0, 0])
+
+
+class FactBatch(Batch):
+    """Evaluated facts."""
+
+    __slots__ = ("facts",)
+
+    def __init__(self, facts: Iterable[Fact]) -> None:
+        self.facts = frozenset(facts)
+
+    def __len__(self) -> int:
+        return len(self.facts)
+
+
+class ReferenceEngine:
+    """Facts in dictionaries of this process."""
+
+    def __init__(self, terms: Terms, limits: Limits | None = None) -> None:
+        self.terms = terms
+        self.limits = limits or Limits()
+        self.stored: dict[Predicate, dict[tuple[Term, ...], Entry]] = defaultdict(dict)
+        self.derivations: dict[int, int] = defaultdict(int)  # by the rule's index
+
+    def load(self, predicate: Predicate, facts: Iterable[tuple[Term, ...]]) -> None:
+        """Store explicit facts: marked E, C_nr one higher than before if they were not explicit."""
+        for args in facts:
+            entry = self.stored[predicate].setdefault(args, Entry())
+            if not self.is_in((predicate, args), E):
+                entry.labels |= 1 << E.bit
+                entry.counts[Count.NONRECURSIVE.value] += 1
+
+    def is_in(self, fact: Fact, described: FactSet) -> bool:
+        """Return whether a fact belongs to a set."""
+        match described:
+            case Label(bit=bit):
+                entry = self.stored[fact[0]].get(fact[1])
+                return entry is not None and bool(entry.labels >> bit & 1)
+            case Over(predicates):
+                return fact[0] in predicates
+            case FactBatch():
+                return fact in described.facts
+            case Union(left, right):
+                return self.is_in(fact, left) or self.is_in(fact, right)
+            case Meet(left, right):
+                return self.is_in(fact, left) and self.is_in(fact, right)
+            case Minus(left, right):
+                return self.is_in(fact, left) and not self.is_in(fact, right)
+        raise TypeError(f"no reading of {described!r}")
+
+    def settle(self, described: FactSet) -> FactBatch:
+        known = ((p, args) for p, facts in self.stored.items() for args in facts)
+        return FactBatch(fact for fact in known if self.is_in(fact, described))
+
+    def mark(self, batch: Batch, label: Label) -> None:
+        for predicate, args in _facts(batch):
+            self.stored[predicate][args].labels |= 1 << label.bit
+
+    def unmark(self, batch: Batch, label: Label) -> None:
+        for predicate, args in _facts(batch):
+            self.stored[predicate][args].labels &= ~(1 << label.bit)
+
+    def apply(  # noqa: PLR0913  # the operator's own arguments
+        self,
+        rules: Sequence[PlannedRule],
+        pos: FactSet,
+        neg: FactSet,
+        pos_delta: Batch | None = None,
+        neg_delta: Batch | None = None,
+        *,
+        count: Count | None = None,
+    ) -> FactBatch:
+        derived: list[Fact] = []
+        for rule in rules:
+            found = self.instances(rule, pos, neg)
+            if pos_delta is not None or neg_delta is not None:
+                found = (b for b in found if _meets(rule, b, pos_delta, neg_delta))
+            heads = list(self._heads(rule, found))
+            self.derivations[rule.index] += len(heads)
+            derived += heads
+        for predicate, args in derived:
+            entry = self.stored[predicate].setdefault(args, Entry())
+            if count is not None:
+                entry.counts[count.value] += 1
+        self.limits.check_facts(sum(map(len, self.stored.values())), "the program")
+        self.limits.check_time("the program")
+        return FactBatch(derived)
+
+    def _heads(self, rule: PlannedRule, found: Iterable[Binding]) -> Iterator[Fact]:
+        """Yield a head for each instance, or for each group of a rule with an aggregate."""
+        if rule.grouping is not None:
+            found = list(_groups(rule.grouping, list(found)))
+        for binding in found:
+            yield rule.head.predicate, _fill(rule.head, binding)
+
+    def instances(self, rule: PlannedRule, pos: FactSet, neg: FactSet) -> Iterator[Binding]:
+        """Yield every substitution that satisfies the body."""
+        for binding in self._matches(rule.body, {}, pos):
+            full = _computed(rule.builtins, binding)
+            if full is not None and not any(
+                self.is_in((atom.predicate, _fill(atom, full)), neg) for atom in rule.negated
+            ):
+                yield full
+
+    def _matches(
+        self, atoms: tuple[Atom, ...], binding: Binding, pos: FactSet
+    ) -> Iterator[Binding]:
+        if not atoms:
+            yield binding
+            return
+        atom, *rest = atoms
+        for args in list(self.stored[atom.predicate]):
+            extended = _match(atom, args, binding)
+            if extended is not None and self.is_in((atom.predicate, args), pos):
+                yield from self._matches(tuple(rest), extended, pos)
+
+    def answers(self, rule: PlannedRule, described: FactSet = I) -> list[tuple[Term, ...]]:
+        """Return the distinct heads of a rule that is evaluated but stores nothing."""
+        heads = self._heads(rule, self.instances(rule, described, described))
+        return list(dict.fromkeys(args for _, args in heads))
+
+
+def _facts(batch: Batch) -> frozenset[Fact]:
+    if not isinstance(batch, FactBatch):
+        raise TypeError(f"a {type(batch).__name__} of another engine")
+    return batch.facts
+
+
+def _fill(atom: Atom, binding: Mapping[Variable, Term]) -> tuple[Term, ...]:
+    return tuple(binding[a] if isinstance(a, Variable) else a for a in atom.args)
+
+
+def _match(atom: Atom, args: tuple[Term, ...], binding: Binding) -> Binding | None:
+    extended = dict(binding)
+    for wanted, constant in zip(atom.args, args, strict=True):
+        if isinstance(wanted, Variable):
+            if extended.setdefault(wanted, constant) != constant:
+                return None
+        elif wanted != constant:
+            return None
+    return extended
+
+
+def _computed(builtins: Sequence[Filter | Bind], binding: Binding) -> Binding | None:
+    """Return the binding with all BINDs, or None if one fails or a FILTER does not hold."""
+    full = dict(binding)
+    waiting = [b for b in builtins if isinstance(b, Bind)]
+    while waiting:
+        bind = next(b for b in waiting if full.keys() >= set(expression_variables(b.expression)))
+        waiting.remove(bind)
+        try:
+            full[bind.variable] = evaluate(bind.expression, full)
+        except ExpressionError:
+            return None
+    filters = (b for b in builtins if isinstance(b, Filter))
+    return full if all(holds(f.expression, full) for f in filters) else None
+
+
+def _meets(
+    rule: PlannedRule, binding: Binding, pos_delta: Batch | None, neg_delta: Batch | None
+) -> bool:
+    """Return whether an instance has a positive atom in Δᵖ or a negative one in Δⁿ."""
+    positive = _facts(pos_delta) if pos_delta is not None else frozenset()
+    negative = _facts(neg_delta) if neg_delta is not None else frozenset()
+    return any((a.predicate, _fill(a, binding)) in positive for a in rule.body) or any(
+        (a.predicate, _fill(a, binding)) in negative for a in rule.negated
+    )
+
+
+def _groups(grouping: Grouping, found: list[Binding]) -> Iterator[Binding]:
+    groups: dict[tuple[Term, ...], list[Binding]] = defaultdict(list)
+    for binding in found:
+        groups[tuple(binding[v] for v in grouping.group)].append(binding)
+    for key, members in groups.items():
+        result = dict(zip(grouping.group, key, strict=True))
+        try:
+            for r in grouping.reductions:
+                terms = [evaluate(r.expression, b) if r.expression else _ONE for b in members]
+                result[r.variable] = reduce_terms(r.function, r.distinct, terms)
+        except ExpressionError:
+            continue
+        yield result
+
+
+_ONE = Term("http://www.w3.org/2001/XMLSchema#integer", "1")  # what COUNT(*) counts

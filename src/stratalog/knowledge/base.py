@@ -1,0 +1,296 @@
+"""The knowledge base: a materialisation that answers questions and can be saved."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stratalog.ask.query import Vocabulary, plan_query
+from stratalog.errors import DataError, StoreError
+from stratalog.facts.labels import E, I
+from stratalog.facts.sets import FactSet
+from stratalog.knowledge import persist
+from stratalog.knowledge.adapters import Host, Ids
+from stratalog.knowledge.options import Options
+from stratalog.knowledge.triples import Triples
+from stratalog.knowledge.view import RelationView
+from stratalog.lang.names import predicate_name, show_name
+from stratalog.lang.syntax import TRIPLE, Declaration, Predicate, Program
+from stratalog.lang.terms import Term
+from stratalog.lang.values import term_of
+from stratalog.pipeline.decode import decode_table, rows
+from stratalog.pipeline.dictionary import Dictionary
+from stratalog.pipeline.files import ReadReport
+from stratalog.pipeline.store import Store, VersionInfo
+from stratalog.plan.program import predicates_of
+from stratalog.plan.rules import Plan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class KnowledgeBase:
+    """Facts, rules and all their consequences. Made by `materialise` or `open`."""
+
+    def __init__(  # noqa: PLR0913  # its parts
+        self,
+        program: Program,
+        plan: Plan,
+        host: Host,
+        dictionary: Dictionary,
+        options: Options,
+        origins: Mapping[Predicate, str],
+    ) -> None:
+        self._program = program
+        self._plan = plan
+        self._host = host
+        self._dictionary = dictionary
+        self._options = options
+        self._origins = dict(origins)
+        self._store: Store | None = None
+        self._version = 0
+        self._run: dict[str, Any] = {}
+        self._triples = Triples(host, dictionary) if plan.stored_as_triples else None
+
+    # -- facts
+
+    def facts(self, name: str, *, only: str | None = None) -> pa.Table:
+        """Return the facts of a predicate as a table; `only` is "explicit" or "derived"."""
+        predicate = self._predicate(name)
+        columns, size = self._read(predicate, _chosen(only))
+        return self._table(predicate, columns, size)
+
+    def __getitem__(self, name: str) -> RelationView:
+        return RelationView(self, self._predicate(name))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.predicates())
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in self.predicates()
+
+    def predicates(self) -> list[str]:
+        """Return the names of all predicates, hidden ones excepted; `name/2` where a name has two arities."""
+        return [self.name_of(p) for p in self.visible()]
+
+    def name_of(self, predicate: Predicate) -> str:
+        """Return how people write a predicate: with the program's prefixes."""
+        shown = show_name(predicate.name, self._program.prefixes)
+        namesakes = [p for p in self.visible() if p.name == predicate.name]
+        return f"{shown}/{predicate.arity}" if len(namesakes) > 1 else shown
+
+    def visible(self) -> list[Predicate]:
+        """Return all predicates of facts and rules that are not hidden, sorted."""
+        known = {*predicates_of(self._program), *self._host.predicates()}
+        if self._triples is not None:
+            known |= self._triples.predicates()
+        return sorted(p for p in known if not p.name.startswith("$"))
+
+    def _predicate(self, name: str) -> Predicate:
+        """Return the predicate that a user names."""
+        wanted, _, arity = name.rpartition("/") if name[-2:-1] == "/" else (name, "", "")
+        spelled = predicate_name(wanted or name, self._program.prefixes)
+        found = [p for p in self.visible() if p.name == spelled and arity in {"", str(p.arity)}]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            choices = " or ".join(f"{wanted}/{p.arity}" for p in found)
+            raise DataError("D321", f"{name} has several arities", help=f"write {choices}")
+        known = ", ".join(self.predicates()[:12])
+        raise DataError("D320", f"there is no predicate {name}", help=f"known predicates: {known}")
+
+    def _read(self, predicate: Predicate, described: FactSet) -> tuple[list[Ids], int]:
+        if self._triples is not None and self._triples.holds(predicate):
+            return self._triples.read(predicate, described)
+        return self._host.read(predicate, described)
+
+    def holds(self, predicate: Predicate, fact: tuple[object, ...]) -> bool:
+        """Return whether a fact is in the materialisation."""
+        if len(fact) != predicate.arity:
+            return False
+        ids = self._dictionary.find([term_of(value) for value in fact])
+        if (ids < 0).any():
+            return False
+        columns = [ids[i : i + 1].astype(np.uint32) for i in range(len(fact))]
+        if self._triples is not None and self._triples.holds(predicate):
+            return self._triples.contains(predicate, columns)
+        return bool(self._host.contains(predicate, columns, 1)[0])
+
+    def count(self, predicate: Predicate) -> int:
+        """Return the number of facts of a predicate."""
+        if self._triples is not None and self._triples.holds(predicate):
+            return self._triples.read(predicate, I)[1]
+        return self._host.size(predicate)
+
+    def rows(self, predicate: Predicate) -> Iterator[tuple[object, ...]]:
+        """Yield the facts of a predicate as tuples of Python values."""
+        columns, size = self._read(predicate, I)
+        return rows(columns, size, self._dictionary)
+
+    def _table(self, predicate: Predicate, columns: list[Ids], size: int) -> pa.Table:
+        rdf = predicate.name.startswith("<") or self._origins.get(predicate) == "rdf"
+        return decode_table(columns, size, self._dictionary, self.declaration(predicate), rdf=rdf)
+
+    def declaration(self, predicate: Predicate) -> Declaration | None:
+        """Return the `@declare` of a predicate, if there is one."""
+        return next((d for d in self._program.declarations if d.predicate == predicate), None)
+
+    # -- questions
+
+    def query(self, text: str) -> pa.Table:
+        """Return the answers to a body (columns: its variables) or a rule (columns: its head)."""
+        host = self._host
+        before = set(host.predicates())
+        plan = plan_query(
+            text,
+            Vocabulary(
+                self.visible(),
+                self._program.prefixes,
+                self._plan.stored_as_triples,
+                has_triples=TRIPLE in before,
+            ),
+        )
+        host.limits.start()
+        try:
+            for rule in plan.hidden:
+                host.engine.mark(host.engine.apply([rule], I, I), I)
+            columns, size = host.answers(plan.answer)
+        finally:
+            host.drop([p for p in host.predicates() if p not in before])
+        table = decode_table(columns, size, self._dictionary)
+        return table.rename_columns(list(plan.columns)) if plan.columns else table
+
+    # -- the store
+
+    def save(self, directory: str | os.PathLike[str], *, note: str = "") -> int:
+        """Write a new version to a store, made if there is none; return its number."""
+        store = Store.create_or_open(directory)
+        is_bound = self._store is not None and store.path.resolve() == self._store.path.resolve()
+        expected = self._version if is_bound else store.version
+        version = store.commit(
+            persist.snapshot(self), expected=expected, note=note, extends_dictionary=is_bound
+        )
+        self._store, self._version = store, version
+        return version
+
+    @property
+    def version(self) -> int:
+        """The version of the store that this knowledge base is, 0 if it lives in memory."""
+        return self._version
+
+    def versions(self) -> list[VersionInfo]:
+        """Return the versions of the store, the oldest first."""
+        if self._store is None:
+            raise StoreError("T110", "this knowledge base has no store", help="save(directory) makes one")
+        return self._store.versions()
+
+    # -- accounts
+
+    def note_run(
+        self, rounds: int, phases: dict[str, float], warnings: list[str], report: ReadReport
+    ) -> None:
+        """Remember what making this knowledge base took."""
+        self._run = {
+            "rounds": rounds,
+            "derivations": sum(n for n, _, _ in self._host.derivations().values()),
+            "seconds": sum(s for name, s in phases.items() if not name.endswith("_cpu")),
+            "phases": phases,
+            "warnings": warnings,
+            "bad_lines": report.bad_lines,
+            "null_rows": report.null_rows,
+            "graphs_dropped": report.graphs_dropped,
+        }
+
+    @property
+    def stats(self) -> dict[str, Any]:
+        """The keys of `--json`: facts, rounds, derivations, seconds, memory, choices."""
+        stored = [p for p in self._host.predicates() if p == TRIPLE or not p.name.startswith("$")]
+        if self._triples is None and TRIPLE in stored:
+            stored.remove(TRIPLE)
+        facts = sum(self._host.size(p) for p in stored)
+        explicit = sum(self._host.size(p, E) for p in stored)
+        return {
+            "explicit": explicit,
+            "derived": facts - explicit,
+            "facts": facts,
+            **self._run,
+            "bytes_per_fact": round(self._host.nbytes() / max(1, facts), 1),
+            "engine": self._host.name,
+            "maintenance": self._options.maintenance,
+            "rules": len(self._program.rules),
+            "strata": len(self._plan.strata),
+            "constants": len(self._dictionary),
+            "version": self._version,
+        }
+
+    def profile(self) -> list[dict[str, Any]]:
+        """Return time, rows and derivations per rule, the most expensive first."""
+        rows = []
+        for index, (derivations, visited, seconds) in self._host.derivations().items():
+            if index < 0:
+                continue  # a query's
+            origin = self._plan.rules[index].origin
+            text = origin.text if origin else self._plan.rules[index].head.predicate.name
+            rows.append(
+                {"rule": text, "derivations": derivations, "rows": visited, "seconds": seconds}
+            )
+        return sorted(rows, key=lambda row: -row["seconds"])
+
+    def counts(self) -> dict[tuple[Predicate, tuple[Term, ...]], tuple[int, int]]:
+        """Return C_nr and C_r of every stored fact, hidden predicates included. For tests and small data."""
+        result = {}
+        for predicate in self._host.predicates():
+            columns, labels, counts = self._host.stored(predicate)
+            decoded = [self._dictionary.decode(column) for column in columns]
+            facts = zip(*decoded, strict=True) if decoded else [()] * len(labels)
+            for fact, nr, r in zip(facts, counts[0].tolist(), counts[1].tolist(), strict=True):
+                result[predicate, tuple(fact)] = (nr, r)
+        return result
+
+    _counts = counts
+
+    # -- Python manners
+
+    def __enter__(self) -> KnowledgeBase:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the facts; the store, if there is one, is not touched."""
+        self._host.drop(self._host.predicates())
+
+    def __repr__(self) -> str:
+        stats = self.stats
+        return (
+            f"<KnowledgeBase: {stats['explicit']:,} explicit + {stats['derived']:,} derived facts,"
+            f" {stats['rules']:,} rules>"
+        )
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        rows = "".join(
+            f"<tr><td>{escape(self.name_of(p))}</td><td style='text-align:right'>"
+            f"{self.count(p):,}</td></tr>"
+            for p in self.visible()[:50]
+        )
+        return f"{escape(repr(self))}<table><tr><th>predicate</th><th>facts</th></tr>{rows}</table>"
+
+
+def _chosen(only: str | None) -> FactSet:
+    choices: dict[str | None, FactSet] = {None: I, "explicit": E & I, "derived": I - E}
+    if only not in choices:
+        raise DataError("D322", f"only={only!r} is not a choice", help='"explicit" or "derived"')
+    return choices[only]
+

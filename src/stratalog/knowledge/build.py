@@ -1,0 +1,212 @@
+"""From a program and facts to a knowledge base: read, plan, reason."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stratalog.errors import EngineError, ProgramError
+from stratalog.facts.limits import Limits
+from stratalog.knowledge.adapters import ColumnarHost, Host, Ids, ReferenceHost
+from stratalog.knowledge.base import KnowledgeBase
+from stratalog.knowledge.options import Options, available_memory, check_options
+from stratalog.knowledge.progress import Reporter, reporter
+from stratalog.lang.check import check, undefined_predicates
+from stratalog.lang.parse import merge, parse_file, parse_program
+from stratalog.lang.syntax import TRIPLE, Atom, Bind, Predicate, Program
+from stratalog.lang.terms import IRI_KIND, RDF_TYPE, SAME_AS, Term
+from stratalog.pipeline.dictionary import Dictionary
+from stratalog.pipeline.facts import EncodedFacts
+from stratalog.pipeline.local import ReadOptions
+from stratalog.pipeline.objects import encode_facts
+from stratalog.plan.program import plan_program, predicates_of
+from stratalog.plan.rules import Plan, Stratum
+from stratalog.plan.triples import is_triple_shaped
+from stratalog.reason import seminaive
+
+log = logging.getLogger("stratalog")
+
+MOST_ROUNDS_WITH_BIND = 100_000
+"""Rounds of a recursion through BIND before we say that it does not end."""
+
+
+def materialise(program: object, facts: object = None, **options: Any) -> KnowledgeBase:  # noqa: ANN401
+    """Return a knowledge base that holds every consequence of the program and the facts.
+
+    `program` is a path or text in the rule language, or a list of these; `facts` a dict from predicates to
+    rows (tuples, pandas, Polars, Arrow, NumPy), paths, or a list of these. The reference lists the options.
+    """
+    chosen = check_options(**options)
+    with reporter(chosen.progress) as report:
+        return _materialise(load_program(program), facts, chosen, report)
+
+
+def load_program(program: object) -> Program:
+    """Return the union of programs given as paths (Path, or str ending in .dlog), text or parsed."""
+    parts = program if isinstance(program, list | tuple) else [program]
+    return merge([_load_one(part) for part in parts])
+
+
+def _load_one(part: object) -> Program:
+    if isinstance(part, Program):
+        return part
+    if isinstance(part, os.PathLike):
+        return parse_file(Path(part))
+    if isinstance(part, str):
+        return parse_file(part) if part.endswith(".dlog") else parse_program(part)
+    raise ProgramError(
+        "S100",
+        f"a program is text, a path or a list of these, not {type(part).__name__}",
+        help='write "path(?x, ?y) :- edge(?x, ?y) ." or Path("rules.dlog")',
+    )
+
+
+def _materialise(
+    program: Program, facts: object, options: Options, report: Reporter
+) -> KnowledgeBase:
+    begun = time.perf_counter()
+    warnings = [str(warning) for warning in check(program)]
+    warnings += _equality_warnings(program, options)
+    dictionary = Dictionary()
+    report("read", "facts")
+    encoded = read_facts(program, facts, options, dictionary, report)
+    read = time.perf_counter()
+    report("plan", f"{len(program.rules):,} rules")
+    plan = plan_program(program, encoded.predicates())
+    warnings += [str(w) for w in undefined_predicates(program, encoded.predicates())]
+    for warning in warnings:
+        log.warning(warning)
+    planned = time.perf_counter()
+    host = make_host(options, dictionary)
+    load(host, plan, encoded, dictionary)
+    loaded = time.perf_counter()
+    cpu = time.process_time()
+    rounds = run(host, plan, options, report)
+    phases = {
+        "read": read - begun,
+        "plan": planned - read,
+        "load": loaded - planned,
+        "reason": time.perf_counter() - loaded,
+        "reason_cpu": time.process_time() - cpu,
+    }
+    origins = {p: encoded.origin(p) for p in encoded.predicates()}
+    kb = KnowledgeBase(program, plan, host, dictionary, options, origins)
+    kb.note_run(rounds, phases, warnings + encoded.warnings, encoded.report)
+    if options.store is not None:
+        report("save", str(options.store))
+        kb.save(options.store)
+    return kb
+
+
+def read_facts(
+    program: Program, facts: object, options: Options, dictionary: Dictionary, report: Reporter
+) -> EncodedFacts:
+    """Return the explicit facts, those in the program's text included."""
+    arities: dict[str, set[int]] = defaultdict(set)
+    for predicate in predicates_of(program):
+        arities[predicate.name].add(predicate.arity)
+    encoded = encode_facts(
+        facts,
+        declarations=program.declarations,
+        arities=arities,
+        prefixes=program.prefixes,
+        dictionary=dictionary,
+        options=ReadOptions(
+            options.graphs,
+            options.header,
+            options.on_bad_input,
+            lambda path, done, total: report("read", f"{path} {done / max(1, total):.0%}"),
+        ),
+    )
+    _add_program_facts(program.facts, encoded, dictionary)
+    return encoded
+
+
+def _add_program_facts(facts: Iterable[Atom], encoded: EncodedFacts, dictionary: Dictionary) -> None:
+    by_predicate: dict[Predicate, list[Atom]] = defaultdict(list)
+    for fact in facts:
+        by_predicate[fact.predicate].append(fact)
+    for predicate, atoms in by_predicate.items():
+        flat = [a for atom in atoms for a in atom.args if isinstance(a, Term)]
+        ids = dictionary.encode(flat).reshape(len(atoms), predicate.arity)
+        origin = encoded.origin(predicate) if predicate in encoded else "table"
+        columns = [np.ascontiguousarray(ids[:, c]) for c in range(predicate.arity)]
+        encoded.add(predicate, columns, len(atoms), origin)
+
+
+def _equality_warnings(program: Program, options: Options) -> list[str]:
+    same_as = Predicate(f"<{SAME_AS}>", 2)
+    derives = any(isinstance(h, Atom) and h.predicate == same_as for r in program.rules for h in r.heads)
+    if options.equality != "auto" or not derives:
+        return []
+    return [
+        "W310: a rule derives owl:sameAs, which is treated as an ordinary predicate\n"
+        '  help: equality by rewriting is not supported yet; equality="off" says that this is meant'
+    ]
+
+
+def make_host(options: Options, dictionary: Dictionary) -> Host:
+    """Return an empty engine of the chosen kind."""
+    memory = options.memory
+    if memory is None and (available := available_memory()) is not None:
+        memory = int(0.9 * available)
+    limits = Limits(memory, options.max_facts, options.timeout)
+    if options.engine == "reference":
+        return ReferenceHost(dictionary, limits)
+    return ColumnarHost(dictionary, limits)
+
+
+def load(host: Host, plan: Plan, encoded: EncodedFacts, dictionary: Dictionary) -> None:
+    """Give the explicit facts to the engine, as triples if the plan stores them so."""
+    for predicate, columns, size in encoded:
+        if plan.stored_as_triples and is_triple_shaped(predicate):
+            host.load(TRIPLE, triple_columns(predicate, columns, size, dictionary), size)
+        else:
+            host.load(predicate, columns, size)
+
+
+def triple_columns(
+    predicate: Predicate, columns: Sequence[Ids], size: int, dictionary: Dictionary
+) -> list[Ids]:
+    """Return the columns (subject, predicate, object) of facts of an IRI-named predicate."""
+    name, rdf_type = dictionary.encode([Term(IRI_KIND, predicate.name[1:-1]), RDF_TYPE])
+    if predicate.arity == 1:
+        return [columns[0], np.full(size, rdf_type, np.uint32), np.full(size, name, np.uint32)]
+    return [columns[0], np.full(size, name, np.uint32), columns[1]]
+
+
+def run(host: Host, plan: Plan, options: Options, report: Reporter) -> int:
+    """Materialise and return the number of rounds."""
+    endless = {s: _binds(stratum) for s, stratum in enumerate(plan.strata)}
+    first: dict[int, int] = {}
+
+    def watch(s: int, rounds: int, delta: int) -> None:
+        report("reason", f"stratum {s + 1} of {len(plan.strata)}, round {rounds}, {delta:,} new facts")
+        begun = first.setdefault(s, rounds)
+        bounded = options.max_facts is not None or options.timeout is not None
+        if endless[s] and not bounded and rounds - begun > MOST_ROUNDS_WITH_BIND:
+            raise EngineError(
+                "E104",
+                f"no end after {MOST_ROUNDS_WITH_BIND:,} rounds of a recursion that makes new values: "
+                + endless[s],
+                help="bound the values with FILTER, or set max_facts= or timeout= to go on",
+            )
+
+    report("reason", f"{len(plan.strata)} strata")
+    host.limits.start()
+    return seminaive.materialise(host.engine, plan.strata, watch)
+
+
+def _binds(stratum: Stratum) -> str:
+    """Return a recursive rule of the stratum that has a BIND, as text, or nothing."""
+    for rule in stratum.recursive:
+        if rule.origin and any(isinstance(b, Bind) for b in rule.builtins):
+            return rule.origin.text
+    return ""

@@ -1,0 +1,108 @@
+"""The options of `materialise`: checked, and refused loudly where a choice does not exist yet."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from stratalog.errors import EngineError
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "engine": ("auto", "columnar", "spark", "reference"),
+    "maintenance": ("auto", "counting", "dred", "dred-c", "bf", "bf-c", "rematerialise"),
+    "modules": ("auto", "off", "paper"),
+    "schemes": ("auto", "plain"),
+    "equality": ("auto", "rewrite", "axioms", "off"),
+    "joins": ("auto", "plan", "hypertree"),
+    "graphs": ("drop", "keep"),
+    "on_bad_input": ("error", "skip"),
+}
+
+NOT_YET: dict[str, tuple[str, ...]] = {
+    "engine": ("spark",),
+    "maintenance": ("counting", "dred", "dred-c", "bf", "bf-c"),
+    "modules": ("paper",),
+    "equality": ("rewrite", "axioms"),
+    "joins": ("hypertree",),
+}
+"""Choices that are part of the contract and not built yet."""
+
+SAVED = ("engine", "maintenance", "modules", "schemes", "equality", "joins")
+"""Options that a store remembers."""
+
+Progress = Callable[[str, str], None]
+"""Called with a stage (read, plan, reason, save) and what it is doing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to read, reason and keep."""
+
+    engine: str = "auto"
+    maintenance: str = "auto"
+    modules: str = "auto"
+    schemes: str = "auto"
+    equality: str = "auto"
+    joins: str = "auto"
+    graphs: str = "drop"
+    on_bad_input: str = "error"
+    header: bool = False
+    threads: int | None = None
+    memory: int | None = None
+    max_facts: int | None = None
+    timeout: float | None = None
+    progress: Progress | bool | None = None
+    store: str | os.PathLike[str] | None = None
+
+    def saved(self) -> dict[str, Any]:
+        """Return the options that a store remembers."""
+        return {name: value for name, value in asdict(self).items() if name in SAVED}
+
+
+def check_options(**given: Any) -> Options:  # noqa: ANN401  # they are checked here
+    """Return the options, or an error that says which one is wrong."""
+    for name, value in given.items():
+        if name == "spark":
+            raise EngineError("E121", "spark= is not supported yet", help='use engine="columnar"')
+        if name not in Options.__slots__:
+            raise EngineError("E120", f"unknown option {name!r}", help=_similar(name, Options.__slots__))
+        if name in CHOICES and value not in CHOICES[name]:
+            raise EngineError(
+                "E120", f"{name}={value!r} is not a choice", help=f"one of {', '.join(CHOICES[name])}"
+            )
+        if value in NOT_YET.get(name, ()):
+            ready = [c for c in CHOICES[name] if c not in NOT_YET[name] and c != "reference"]
+            raise EngineError(
+                "E121", f"{name}={value!r} is not supported yet", help=f"one of {', '.join(ready)}"
+            )
+        if name in {"threads", "memory", "max_facts", "timeout"} and value is not None:
+            _check_positive(name, value)
+    return Options(**given)
+
+
+def _check_positive(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+        raise EngineError("E120", f"{name}={value!r} is not a positive number", help="leave it out for none")
+
+
+def _similar(name: str, known: tuple[str, ...]) -> str:
+    close = get_close_matches(name, known, 1)
+    return f"did you mean {close[0]}?" if close else f"one of {', '.join(known)}"
+
+
+def available_memory() -> int | None:
+    """Return the bytes of memory that this process may still take, None where nobody tells."""
+    amounts = []
+    meminfo = Path("/proc/meminfo")
+    if meminfo.exists():
+        fields = dict(line.split(":", 1) for line in meminfo.read_text().splitlines())
+        amounts.append(int(fields["MemAvailable"].split()[0]) * 1024)
+    limit = Path("/sys/fs/cgroup/memory.max")
+    used = Path("/sys/fs/cgroup/memory.current")
+    if limit.exists() and used.exists() and limit.read_text().strip() != "max":
+        amounts.append(int(limit.read_text()) - int(used.read_text()))
+    return max(0, min(amounts)) if amounts else None

@@ -1,0 +1,64 @@
+"""IRI-named predicates as selections from the relation of all triples, where a program stores them so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from stratalog.facts.labels import I
+from stratalog.facts.sets import FactSet
+from stratalog.knowledge.adapters import Host, Ids
+from stratalog.lang.syntax import TRIPLE, Predicate
+from stratalog.lang.terms import IRI_KIND, RDF_TYPE, Term
+from stratalog.pipeline.dictionary import Dictionary
+from stratalog.plan.triples import is_triple_shaped
+
+
+class Triples:
+    """Reads `C(x)` and `P(x, y)` from TRIPLE."""
+
+    def __init__(self, host: Host, dictionary: Dictionary) -> None:
+        self._host = host
+        self._dictionary = dictionary
+
+    def holds(self, predicate: Predicate) -> bool:
+        """Return whether facts of the predicate live among the triples."""
+        return is_triple_shaped(predicate)
+
+    def predicates(self) -> set[Predicate]:
+        """Return the unary and binary predicates that have facts."""
+        (_, p, o), _ = self._host.read(TRIPLE, I)
+        is_type = self._class_rows(p, o)
+        classes = self._dictionary.decode(np.unique(o[is_type]))
+        properties = self._dictionary.decode(np.unique(p[~is_type]))
+        return {Predicate(f"<{t.text}>", 1) for t in classes} | {
+            Predicate(f"<{t.text}>", 2) for t in properties
+        }
+
+    def read(self, predicate: Predicate, described: FactSet) -> tuple[list[Ids], int]:
+        """Return the columns of the predicate's facts in a set, and how many there are."""
+        (s, p, o), _ = self._host.read(TRIPLE, described)
+        name, rdf_type = self._names(predicate)
+        if predicate.arity == 1:
+            chosen = (p == rdf_type) & (o == name)
+            return [s[chosen]], int(chosen.sum())
+        chosen = (p == name) & ~self._class_rows(p, o)
+        return [s[chosen], o[chosen]], int(chosen.sum())
+
+    def contains(self, predicate: Predicate, columns: Sequence[Ids]) -> bool:
+        """Return whether one fact is in the materialisation."""
+        name, rdf_type = self._names(predicate)
+        values = (columns[0], name, columns[-1]) if predicate.arity > 1 else (columns[0], rdf_type, name)
+        triple = [np.atleast_1d(value).astype(np.uint32) for value in values]
+        return bool(self._host.contains(TRIPLE, triple, 1)[0])
+
+    def _names(self, predicate: Predicate) -> tuple[np.uint32, np.uint32]:
+        name, rdf_type = self._dictionary.encode([Term(IRI_KIND, predicate.name[1:-1]), RDF_TYPE])
+        return name, rdf_type
+
+    def _class_rows(self, p: Ids, o: Ids) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Return which triples are `x rdf:type C` with an IRI C."""
+        rdf_type = self._dictionary.encode([RDF_TYPE])[0]
+        iri = self._dictionary.kind_index(IRI_KIND)
+        return (p == rdf_type) & (self._dictionary.kind_ids[o] == iri)

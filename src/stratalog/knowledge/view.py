@@ -1,0 +1,56 @@
+"""The facts of one predicate, as Python sees a collection of tuples."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from html import escape
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from stratalog.lang.syntax import Predicate
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from stratalog.knowledge.base import KnowledgeBase
+
+SHOWN = 20  # rows in a notebook
+
+
+class RelationView(Collection[tuple[object, ...]]):
+    """`kb["path"]`: its length, membership and iteration, read from the knowledge base when asked."""
+
+    def __init__(self, kb: KnowledgeBase, predicate: Predicate) -> None:
+        self._kb = kb
+        self.predicate = predicate
+
+    def __len__(self) -> int:
+        return self._kb.count(self.predicate)
+
+    def __contains__(self, fact: object) -> bool:
+        return isinstance(fact, tuple | list) and self._kb.holds(self.predicate, tuple(fact))
+
+    def __iter__(self) -> Iterator[tuple[object, ...]]:
+        return self._kb.rows(self.predicate)
+
+    def table(self) -> pa.Table:
+        """Return the facts as a table."""
+        return self._kb.facts(self._kb.name_of(self.predicate))
+
+    def __repr__(self) -> str:
+        return f"<{self._kb.name_of(self.predicate)}: {len(self):,} facts>"
+
+    def _repr_html_(self) -> str:
+        declaration = self._kb.declaration(self.predicate)
+        names = (
+            [column.name for column in declaration.columns]
+            if declaration
+            else [f"c{i}" for i in range(self.predicate.arity)]
+        )
+        head = "".join(f"<th>{escape(name)}</th>" for name in names)
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{escape(str(value))}</td>" for value in row) + "</tr>"
+            for row in islice(self, SHOWN)
+        )
+        more = f"<p>... and {len(self) - SHOWN:,} more</p>" if len(self) > SHOWN else ""
+        return f"{escape(repr(self))}<table><tr>{head}</tr>{rows}</table>{more}"

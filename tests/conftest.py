@@ -1,0 +1,49 @@
+"""Options and profiles of the whole suite: which engines run, and how many random programs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).parents[1]
+SHARED_DATA = ROOT.parent / "shared" / "data"
+
+if (
+    str(ROOT) not in sys.path
+):  # so that `pytest` finds the package `tests` as `python -m pytest` does
+    sys.path.insert(0, str(ROOT))
+
+# A random program is judged by brute force: its time says nothing about a test's health.
+COMMON = {
+    "deadline": None,
+    "suppress_health_check": [HealthCheck.too_slow, HealthCheck.filter_too_much],
+}
+settings.register_profile("dev", max_examples=50, **COMMON)
+settings.register_profile("ci", max_examples=150, derandomize=True, print_blob=True, **COMMON)
+settings.register_profile("nightly", max_examples=5000, print_blob=True, **COMMON)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if "CI" in os.environ else "dev"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--engines",
+        default="reference,columnar",
+        help="engines to test, separated by commas: reference, columnar",
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "engine" in metafunc.fixturenames:
+        metafunc.parametrize("engine", metafunc.config.getoption("--engines").split(","))
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real data sets that lies beside the project, on machines that have it."""
+    if not SHARED_DATA.is_dir():
+        pytest.skip(f"needs the data sets of {SHARED_DATA}")
+    return SHARED_DATA
