@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 from stratalog.errors import DataError, EngineError, ProgramError, StoreError, StratalogError
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from stratalog.lang.values import IRI, BNode, Literal
 
 __version__ = "0.1.0"
+
+logging.getLogger("stratalog").addHandler(logging.NullHandler())  # a library never prints
 
 __all__ = [
     "IRI",

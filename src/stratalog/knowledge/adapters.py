@@ -94,7 +94,7 @@ class ColumnarHost:
     def derivations(self) -> dict[int, tuple[int, int, float]]:
         return {
             index: (p.derivations, p.rows_visited, p.seconds)
-            for index, p in self.engine.profile.items()
+            for index, p in self.engine.profile().items()
         }
 
 

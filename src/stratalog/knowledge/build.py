@@ -36,6 +36,9 @@ log = logging.getLogger("stratalog")
 MOST_ROUNDS_WITH_BIND = 100_000
 """Rounds of a recursion through BIND before we say that it does not end."""
 
+MOST_WARNINGS = 3
+"""Warnings of one kind before they are told as one: published rule sets name much that data lacks."""
+
 
 def materialise(program: object, facts: object = None, **options: Any) -> KnowledgeBase:  # noqa: ANN401
     """Return a knowledge base that holds every consequence of the program and the facts.
@@ -80,7 +83,7 @@ def _materialise(
     read = time.perf_counter()
     report("plan", f"{len(program.rules):,} rules")
     plan = plan_program(program, encoded.predicates())
-    warnings += [str(w) for w in undefined_predicates(program, encoded.predicates())]
+    warnings += _undefined_warnings(program, encoded)
     for warning in warnings:
         log.warning(warning)
     planned = time.perf_counter()
@@ -139,6 +142,17 @@ def _add_program_facts(facts: Iterable[Atom], encoded: EncodedFacts, dictionary:
         origin = encoded.origin(predicate) if predicate in encoded else "table"
         columns = [np.ascontiguousarray(ids[:, c]) for c in range(predicate.arity)]
         encoded.add(predicate, columns, len(atoms), origin)
+
+
+def _undefined_warnings(program: Program, encoded: EncodedFacts) -> list[str]:
+    """Return a warning per body predicate without facts and rules, or one for all if they are many."""
+    found = undefined_predicates(program, encoded.predicates())
+    if len(found) <= MOST_WARNINGS:
+        return [str(warning) for warning in found]
+    return [
+        f"W301: {len(found)} body predicates have neither facts nor rules; the first:\n"
+        + str(found[0]).partition("\n")[2]
+    ]
 
 
 def _equality_warnings(program: Program, options: Options) -> list[str]:

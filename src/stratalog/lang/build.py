@@ -171,7 +171,7 @@ class Builder(Transformer[Token, Any]):
                 "write [subject, predicate, object], or name(...) for a relation of another width",
             )
         token, place = children[2], self._place(children[0])
-        is_a = isinstance(token, Token) and token.type == "BARE"
+        is_a = isinstance(token, Token) and token.type == "A"
         predicate = RDF_TYPE if is_a else self._argument(token)
         subject, thing = self._argument(children[1]), self._argument(children[3])
         if isinstance(predicate, Variable):
@@ -290,12 +290,8 @@ class Builder(Transformer[Token, Any]):
 
     # Words
 
-    def bare_word(self, children: Sequence[Token]) -> Token:
-        if children[0] != "a":
-            self._fail_bare(children[0])
-        return children[0]
-
-    def _fail_bare(self, word: Token) -> NoReturn:
+    def bare_word(self, children: Sequence[Token]) -> NoReturn:
+        word = children[0]
         self.fail(
             "S110",
             f"the bare word {word} is neither a constant nor a variable",
@@ -324,8 +320,6 @@ class Builder(Transformer[Token, Any]):
                 return Term(BNODE_KIND, child[2:])
             case "STRING":
                 return literal(self._string(child))
-            case "BARE":
-                self._fail_bare(child)
             case number:
                 return literal(str(child), datatype=_NUMBERS[number])
         self._shared[str(child)] = argument

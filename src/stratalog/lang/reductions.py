@@ -39,9 +39,9 @@ def reduce_terms(function: str, distinct: bool, terms: Sequence[Term]) -> Term:
         case "COUNT":
             return number_term(INTEGER_RANK, len(chosen))
         case "SUM":
-            return _total(chosen, 1)
+            return _total(chosen)
         case "AVG":
-            return _total(chosen, len(chosen))
+            return _average(chosen)
         case "MIN":
             return min(chosen, key=total_order)
         case _:
@@ -93,15 +93,24 @@ def exact_sum(values: Sequence[int | Decimal | float]) -> Fraction:
     return whole + Fraction(tiny, 1 << _TINY_BITS) + Fraction(decimal)
 
 
-def _total(terms: Sequence[Term], divisor: int) -> Term:
+def _total(terms: Sequence[Term]) -> Term:
+    rank, values = _numbers(terms)
+    if rank > DECIMAL_RANK:
+        return number_term(rank, _sum_of_floats(values, 1, single=rank == FLOAT_RANK))
+    total = exact_sum(values)
+    return number_term(rank, int(total) if rank == INTEGER_RANK else quotient(total))
+
+
+def _average(terms: Sequence[Term]) -> Term:
+    rank, values = _numbers(terms)
+    if rank > DECIMAL_RANK:
+        return number_term(rank, _sum_of_floats(values, len(values), single=rank == FLOAT_RANK))
+    return number_term(DECIMAL_RANK, quotient(exact_sum(values) / len(values)))
+
+
+def _numbers(terms: Sequence[Term]) -> tuple[int, list[int | Decimal | float]]:
     found = [number(term) for term in terms]
-    rank = max(each.rank for each in found)
-    values = [each.value for each in found]
-    if rank == INTEGER_RANK and divisor == 1:
-        return number_term(rank, sum(map(int, values)))
-    if rank <= DECIMAL_RANK:
-        return number_term(DECIMAL_RANK, quotient(exact_sum(values) / divisor))
-    return number_term(rank, _sum_of_floats(values, divisor, single=rank == FLOAT_RANK))
+    return max(each.rank for each in found), [each.value for each in found]
 
 
 def _sum_of_floats(

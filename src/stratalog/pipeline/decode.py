@@ -2,10 +2,10 @@
 
 The types: integer is int64, decimal256(76, 0) if a value needs it, text beyond; decimal is
 decimal128(38, s) with the scale s that the values need, decimal256(76, s), or text; dateTime is a
-timestamp in microseconds (nanoseconds if a value needs them), in UTC if all have a zone, without zone
-if none has, and otherwise spelled as terms; so are dates with a zone. `iri` is the bare IRI, `term`
-the N-Triples spelling. Where Arrow's type does not tell ours, the field's metadata does, so that such
-a table given back as facts means the same facts.
+timestamp in microseconds (nanoseconds if a value needs them), in UTC if all have a zone, without
+zone if none has, and otherwise spelled as terms; so are dates with a zone. `iri` is the bare IRI,
+`term` the N-Triples spelling. Where Arrow's type does not tell ours, the field's metadata does, so
+that such a table given back as facts means the same facts.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from stratalog.errors import DataError
 
 NEWLINE, RETURN, TAB, COMMA, QUOTE = b'\n\r\t,"'
 BLOCK = 1 << 23  # amortises the calls; its temporaries take some ten times as much
-SMALL_BLOCK = 1 << 16  # after a broken quote: what has to be scanned again is short
+SMALL_BLOCK = 1 << 16  # first, and after a broken quote: what is scanned twice is short
 LONGEST_RECORD = 1 << 28  # a quote that is not closed by then is taken for a mistake
 MARK = b"\xef\xbb\xbf"  # the byte order mark, which spreadsheets write
 
@@ -73,7 +73,7 @@ class DelimitedReader:
         self.buffer = stream.read(len(MARK)).removeprefix(MARK)
         self.position = 0
         self.line = 1
-        self.size = BLOCK
+        self.size = min(SMALL_BLOCK, BLOCK)  # the first record is looked at first
         self.ended = False
 
     def first_record(self) -> list[str] | None:

@@ -19,11 +19,15 @@ CHUNK = 1 << 22  # Python objects take some ten times the room of their text
 
 @dataclass(slots=True)
 class JsonRows:
-    """Some rows by column, with the line number and the text of each."""
+    """Some rows by column, with the line number and the bytes of each."""
 
     columns: list[PythonColumn]
     lines: list[int]
-    texts: list[str] = field(default_factory=list)
+    raw: list[bytes] = field(default_factory=list)
+
+    def text(self, row: int) -> str:
+        """Return a row as it stands in the file."""
+        return self.raw[row].decode()
 
 
 class JsonReader:
@@ -59,7 +63,7 @@ class JsonReader:
     def _parse(self, lines: Sequence[bytes], first: int) -> JsonRows:
         rows: list[Sequence[object]] = []
         numbers: list[int] = []
-        texts: list[str] = []
+        raw: list[bytes] = []
         for number, line in enumerate(lines, first):
             if not line.strip():
                 continue
@@ -69,11 +73,11 @@ class JsonReader:
                 self.reject(error, line.decode("utf-8", "replace"))
             else:
                 numbers.append(number)
-                texts.append(line.decode())
+                raw.append(line)
         if not rows:
             return JsonRows([], [])
         columns = [PythonColumn(values, spelled=True) for values in zip(*rows, strict=True)]
-        return JsonRows(columns, numbers, texts)
+        return JsonRows(columns, numbers, raw)
 
     def _row(self, line: bytes, number: int) -> Sequence[object]:
         """Return the values of a line in the order of the predicate's columns."""

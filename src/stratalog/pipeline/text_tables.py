@@ -60,7 +60,7 @@ def _json_blocks(
     reader = JsonReader(file.name, vocabulary, file.path, reject, file.fixed)
     for rows in reader.rows(stream):
         source = Source(
-            file.path, TABLE, line=rows.lines.__getitem__, text=rows.texts.__getitem__,
+            file.path, TABLE, line=rows.lines.__getitem__, text=rows.text,
             skip=file.skip,
         )  # fmt: skip
         yield Block(None, rows.columns, len(rows.lines)), source

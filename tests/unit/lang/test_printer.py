@@ -44,7 +44,9 @@ BARE_NAMES = WORDS.filter(lambda word: word.upper() not in KEYWORDS)
 IRIS = st.one_of(
     TEXTS.map(lambda text: "http://a/" + text),
     TEXTS,
-    st.sampled_from(["http://e/b.c", "http://e/b.", "http://e/-x", "http://e/", "http://e#1:2", "urn:x"]),
+    st.sampled_from(
+        ["http://e/b.c", "http://e/b.", "http://e/-x", "http://e/", "http://e#1:2", "urn:x"]
+    ),
 )
 VARIABLES = st.from_regex(r"\w{1,4}", fullmatch=True).map(Variable)
 LABELS = st.from_regex(r"\w([\w.-]{0,3}\w)?", fullmatch=True)
@@ -61,7 +63,9 @@ TERMS = st.one_of(
     LABELS.map(lambda label: Term(BNODE_KIND, label)),
     NUMBERS,
     TEXTS.map(literal),
-    st.builds(literal, TEXTS, lang=st.from_regex(r"[a-zA-Z]{1,3}(-[a-z0-9]{1,3})?", fullmatch=True)),
+    st.builds(
+        literal, TEXTS, lang=st.from_regex(r"[a-zA-Z]{1,3}(-[a-z0-9]{1,3})?", fullmatch=True)
+    ),
     st.builds(literal, TEXTS, datatype=IRIS | st.sampled_from([DATE, INTEGER, STRING])),
 )
 ARGUMENTS = VARIABLES | TERMS
@@ -194,7 +198,7 @@ def test_a_printed_term_reads_back(term):
         "-?a",
         "?a - -1",
         "-(-?a)",
-        "IF(?a = 1, xsd:integer(?b), \"x\")",
+        'IF(?a = 1, xsd:integer(?b), "x")',
     ],
 )
 def test_parentheses_are_printed_only_where_they_matter(text):

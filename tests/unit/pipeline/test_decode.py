@@ -40,7 +40,7 @@ def column(values, target=None, *, rdf=False):
         ([True, False], pa.bool_()),
         ([Decimal("1.25"), Decimal(10)], pa.decimal128(38, 2)),
         ([dt.date(2020, 1, 1), dt.date(1, 1, 1)], pa.date32()),
-        ([dt.datetime(2020, 1, 1, 1, 2, 3, 4)], pa.timestamp("us")),
+        ([dt.datetime(2020, 1, 1, 1, 2, 3, 4)], pa.timestamp("us")),  # noqa: DTZ001  # no zone, on purpose
         ([dt.datetime(2020, 1, 1, tzinfo=dt.UTC)], pa.timestamp("us", "UTC")),
         ([2**64, 1], pa.decimal256(76, 0)),
         ([Decimal(10**40), Decimal("0.5")], pa.decimal256(76, 1)),
@@ -101,7 +101,7 @@ def test_a_value_that_the_declaration_forbids_is_named(values, target):
 def test_moments():
     nanoseconds = Literal("2020-01-01T00:00:00.123456789", DATETIME)
     assert column([nanoseconds]).type == pa.timestamp("ns")
-    mixed = [dt.datetime(2020, 1, 1), dt.datetime(2020, 1, 1, tzinfo=dt.UTC)]
+    mixed = [dt.datetime(2020, 1, 1), dt.datetime(2020, 1, 1, tzinfo=dt.UTC)]  # noqa: DTZ001  # no zone, on purpose
     assert column(mixed, "dateTime").to_pylist() == [
         f'"2020-01-01T00:00:00"^^<{DATETIME}>',
         f'"2020-01-01T00:00:00Z"^^<{DATETIME}>',

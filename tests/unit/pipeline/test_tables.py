@@ -149,7 +149,7 @@ def test_text_is_read_as_the_declared_type(text, target, kind, expected):
         (pa.array([3.0]), "integer", Term(INTEGER, "3")),
         (pa.array([0.1]), "decimal", Term(DECIMAL, "0.1")),
         (pa.array([Decimal("3.00")]), "integer", Term(INTEGER, "3")),
-        (pa.array([dt.datetime(2020, 1, 2)]), "date", Term(DATE, "2020-01-02")),
+        (pa.array([dt.datetime(2020, 1, 2)]), "date", Term(DATE, "2020-01-02")),  # noqa: DTZ001  # no zone, on purpose
         (pa.array([7]), "term", Term(INTEGER, "7")),
     ],
 )
@@ -169,7 +169,7 @@ def test_a_declared_type_converts_what_has_the_same_value(array, target, expecte
         (pa.array(["http://a", "<http://b>"]), "iri"),
         (pa.array(["http://a", "a b"]), "iri"),
         (pa.array(["<a>", "a"]), "term"),
-        (pa.array([dt.datetime(2020, 1, 1), dt.datetime(2020, 1, 1, 1)]), "date"),
+        (pa.array([dt.datetime(2020, 1, 1), dt.datetime(2020, 1, 1, 1)]), "date"),  # noqa: DTZ001  # no zone, on purpose
     ],
 )
 def test_a_value_that_the_type_does_not_have_is_named_with_its_row(array, target):

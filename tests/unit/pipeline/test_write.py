@@ -176,11 +176,11 @@ def test_strings_read_back_are_the_same_facts(tmp_path_factory, data, width, dat
     predicate = Predicate("p", width)
     table = decode_table(found.columns(predicate), found.size(predicate), dictionary)
     path = tmp_path_factory.mktemp("w") / f"p.{data_format}"
-    try:
-        write_rows([("p", table)], data_format, path)
-    except DataError as error:
-        assert (data_format, error.code) == ("tsv", "D311")
+    if data_format == "tsv" and any(set(cell) & set("\t\r\n") for row in facts for cell in row):
+        with pytest.raises(DataError):
+            write_rows([("p", table)], data_format, path)
         return
+    write_rows([("p", table)], data_format, path)
     assert read_again(path, width) == facts
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,11 @@ class RuleProfile:
     rows_visited: int = 0
     seconds: float = 0.0
 
+    def add(self, derivations: int, rows_visited: int, seconds: float) -> None:
+        self.derivations += derivations
+        self.rows_visited += rows_visited
+        self.seconds += seconds
+
 
 class ColumnarEngine:
     """Facts in columns of this process."""
@@ -47,7 +52,7 @@ class ColumnarEngine:
         self.directory = Directory()
         self.sets = Sets()
         self.statistics = RelationStatistics(self.relations)
-        self.profile: dict[int, RuleProfile] = defaultdict(RuleProfile)  # by the rule's index
+        self.computed_profile: dict[int, RuleProfile] = defaultdict(RuleProfile)  # by rule index
         self.allocated = 0
         self.running = "loading facts"
         self._planner = Planner(self)
@@ -92,7 +97,10 @@ class ColumnarEngine:
             mine[: saved.size] = saved
 
     def drop(self, predicates: Sequence[Predicate]) -> None:
-        """Forget the relations made last: those of one query."""
+        """Forget the relations made last, those of one query, and the plans of its rules."""
+        self._evaluation.forget(lambda rule: rule.index < 0)
+        self._planner.forget(lambda rule: rule.index < 0)
+        self._rule_indexes = {key: x for key, x in self._rule_indexes.items() if x.is_kept}
         for predicate in reversed(predicates):
             relation = self.relations.get(predicate)
             if relation is not None and relation.number == len(self.by_number) - 1:
@@ -139,7 +147,7 @@ class ColumnarEngine:
         else:
             versions = self._rule_index(rules).meeting(*deltas)
         try:
-            planned = [self._planner.planned(version, pos, neg, mode) for version in versions]
+            planned = self._planner.planned(versions, pos, neg, mode)
             self._evaluation.run(planned)
             heads = {p.head.number: p.head for p in planned}
             touched = {n: relation.take_touched() for n, relation in heads.items()}
@@ -215,11 +223,12 @@ class ColumnarEngine:
         answers = self._evaluation.answers(self._planner.for_answers(rule, described))
         return [column[: answers.rows] for column in answers.columns], answers.rows
 
-    def add_profile(self, rule: PlannedRule, derivations: int, visited: int, seconds: float) -> None:
-        profile = self.profile[rule.index]
-        profile.derivations += derivations
-        profile.rows_visited += visited
-        profile.seconds += seconds
+    def profile(self) -> dict[int, RuleProfile]:
+        """Return what each rule has cost so far, by its index."""
+        total = {index: replace(profile) for index, profile in self.computed_profile.items()}
+        for index, *cost in self._evaluation.profiled():
+            total.setdefault(index, RuleProfile()).add(*cost)
+        return total
 
     def facts_stored(self) -> int:
         return sum(relation.rows for relation in self.by_number)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +26,7 @@ OUT = 8 * k.BLOCK  # derived facts merged together: small enough for the cache
 COMPUTED_OUT = 64 * k.BLOCK  # bindings handed to built-ins together: large enough to vectorise
 WORK_SLICE = 2_000_000  # rows visited per kernel call: well below a second, so that Ctrl-C works
 MERGE_SLICE = 1_000_000
+MOST_JOINED = 512  # groups of plans kept; more means that they do not repeat
 
 Block = npt.NDArray[np.uint32]
 
@@ -56,47 +57,66 @@ class Scratch:
             self.out = np.empty((len(segment.outputs), self._width), np.uint32)
 
 
+class Joined:
+    """Plans of one segment that run in one kernel call; kept, because rounds and updates repeat them."""
+
+    def __init__(self, planned: Sequence[Planned], scratch: Scratch, arity: int) -> None:
+        self.planned = planned
+        segments = [p.segments[0] for p in planned]
+        for segment in segments:
+            scratch.fit(segment, arity)
+        self.plans = np.concatenate([segment.plan for segment in segments])
+        ends = np.cumsum([segment.plan.size for segment in segments])
+        self.offsets = np.concatenate([[0], ends]).astype(np.int64)
+        self.profile = np.zeros((len(planned), 3), np.int64)  # derivations, rows visited, microseconds
+        self.indexes = list(dict.fromkeys(used for segment in segments for used in segment.indexes))
+
+
 class Evaluation:
     """Evaluates plans on an engine's relations."""
 
     def __init__(self, engine: ColumnarEngine) -> None:
         self._engine = engine
         self._evaluator = Evaluator(engine.terms)
-        self._joined = Scratch(OUT)
+        self._scratch = Scratch(OUT)
+        self._joined: dict[tuple[int, ...], Joined] = {}
         self._depths: list[Scratch] = []
         self._slots_of = np.empty(rows.BLOCK + 1, np.uint64)
+        self._batch = np.zeros(k.BATCH_STATE, np.int64)
 
     def run(self, planned: Sequence[Planned]) -> None:
         """Evaluate the plans and merge what they derive into their head relations."""
-        for plan in planned:
-            for segment in plan.segments:
-                for relation, index in segment.indexes:
-                    index.catch_up(relation)
-        joins = [p for p in planned if len(p.segments) == 1 and p.rule.grouping is None]
+        joins = [p for p in planned if p.is_join]
         if joins:
-            self._run_joins(joins)
-        for plan in planned:
-            if len(plan.segments) > 1 or plan.rule.grouping is not None:
-                self._run_computed(plan)
+            self._run_joins(self._together(joins))
+        if len(joins) < len(planned):
+            for plan in planned:
+                if not plan.is_join:
+                    self._run_computed(plan)
 
     # -- rules of one segment: many per kernel call
 
-    def _run_joins(self, planned: Sequence[Planned]) -> None:
-        engine, scratch = self._engine, self._joined
-        arity = max(r.arity for r in engine.by_number)
-        for p in planned:
-            scratch.fit(p.segments[0], arity)
-        plans = np.concatenate([p.segments[0].plan for p in planned])
-        ends = np.cumsum([p.segments[0].plan.size for p in planned])
-        offsets = np.concatenate([[0], ends]).astype(np.int64)
-        profile = np.zeros((len(planned), 3), np.int64)
-        batch = np.zeros(k.BATCH_STATE, np.int64)
+    def _together(self, planned: Sequence[Planned]) -> Joined:
+        key = tuple(map(id, planned))
+        joined = self._joined.get(key)
+        if joined is None:
+            if len(self._joined) >= MOST_JOINED:
+                self.forget(lambda _: True)
+            arity = max(relation.arity for relation in self._engine.by_number)
+            joined = self._joined[key] = Joined(planned, self._scratch, arity)
+        return joined
+
+    def _run_joins(self, joined: Joined) -> None:
+        engine, scratch, batch = self._engine, self._scratch, self._batch
+        for relation, index in joined.indexes:
+            index.catch_up(relation)
+        batch[:] = 0
         batch[k.SINCE] = time.process_time_ns() // 1000
         k.start(scratch.state)
         while True:
             status = k.evaluate_all(
-                plans,
-                offsets,
+                joined.plans,
+                joined.offsets,
                 engine.directory.addresses,
                 engine.sets.tables,
                 batch,
@@ -106,13 +126,26 @@ class Evaluation:
                 scratch.key,
                 scratch.out,
                 self._slots_of,
-                profile,
+                joined.profile,
                 WORK_SLICE,
             )
             if status == k.DONE:
                 break
-            self._attend(int(status), planned[int(batch[k.PLAN_NUMBER])], int(scratch.state[k.N_OUT]))
-        self._add_profile(planned, profile)
+            stopped = joined.planned[int(batch[k.PLAN_NUMBER])]
+            self._attend(int(status), stopped, int(scratch.state[k.N_OUT]))
+
+    def forget(self, which: Callable[[PlannedRule], bool]) -> None:
+        """Let go of kept plans of some rules; what they have cost stays in the profile."""
+        for key, joined in list(self._joined.items()):
+            if any(which(p.rule) for p in joined.planned):
+                for index, *cost in _costs(joined):
+                    self._engine.computed_profile[index].add(*cost)
+                del self._joined[key]
+
+    def profiled(self) -> Iterator[tuple[int, int, int, float]]:
+        """Yield rule index, derivations, rows visited and seconds of everything that ran in kernels."""
+        for joined in self._joined.values():
+            yield from _costs(joined)
 
     def _attend(self, status: int, planned: Planned, more: int) -> None:
         """Do what a kernel asked for before it can go on."""
@@ -128,29 +161,31 @@ class Evaluation:
         engine.limits.check_time(engine.running)
         engine.limits.check_facts(engine.facts_stored(), engine.running)
 
-    def _add_profile(self, planned: Sequence[Planned], profile: npt.NDArray[np.int64]) -> None:
-        for p, (derivations, visited, micros) in zip(planned, profile.tolist(), strict=True):
-            self._engine.add_profile(p.rule, derivations, visited, micros / 1e6)
-
     # -- rules with built-ins or aggregates: block by block through Python
 
     def _run_computed(self, planned: Planned) -> None:
         self._engine.running = rule_text(planned.rule)
+        self._catch_up(planned)
         begun = time.process_time()
         derived = 0
         for block in self._derived(planned):
             derived += block.shape[1]
             self.merge(planned.head, block, planned.mode)
-        self._engine.add_profile(planned.rule, derived, derived, time.process_time() - begun)
+        cost = derived, derived, time.process_time() - begun
+        self._engine.computed_profile[planned.rule.index].add(*cost)
 
     def answers(self, planned: Planned) -> Relation:
         """Return the distinct output rows of a plan in a relation of their own."""
-        for relation, index in (used for segment in planned.segments for used in segment.indexes):
-            index.catch_up(relation)
+        self._catch_up(planned)
         answers = Relation(planned.rule.head.predicate, 0, self._engine.account, Directory())
         for block in self._derived(planned):
             self.merge(answers, block, rows.UNCOUNTED)
         return answers
+
+    def _catch_up(self, planned: Planned) -> None:
+        for segment in planned.segments:
+            for relation, index in segment.indexes:
+                index.catch_up(relation)
 
     def _derived(self, planned: Planned) -> Iterator[Block]:
         """Yield blocks of head facts, one per instance, or one per group of a rule with an aggregate."""
@@ -247,6 +282,11 @@ class Evaluation:
             if done < end:
                 relation.promote_counts()
             self._check()
+
+
+def _costs(joined: Joined) -> Iterator[tuple[int, int, int, float]]:
+    for p, (derivations, visited, micros) in zip(joined.planned, joined.profile.tolist(), strict=True):
+        yield p.rule.index, derivations, visited, micros / 1e6
 
 
 def rule_text(rule: PlannedRule) -> str:

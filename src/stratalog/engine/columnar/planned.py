@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from stratalog.engine.columnar.engine import ColumnarEngine
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Planned:
     """A version of a rule, ready to run."""
 
@@ -32,6 +32,8 @@ class Planned:
     mode: int  # the count that instances raise
     segments: tuple[Segment, ...]
     sizes: dict[Predicate, float]  # of the body's relations when the join order was chosen
+    checked: int  # how often relations had grown when the sizes were last compared
+    is_join: bool  # one segment, no aggregate: runs in a kernel together with others
 
 
 class RuleIndex:
@@ -39,6 +41,7 @@ class RuleIndex:
 
     def __init__(self, rules: Sequence[PlannedRule]) -> None:
         self.rules = rules
+        self.is_kept = all(rule.index >= 0 for rule in rules)  # a query's rules have no index
         self.everything = [Version(rule) for rule in rules]
         self._by_delta: dict[tuple[Predicate, bool], list[Version]] = defaultdict(list)
         for rule in rules:
@@ -60,20 +63,36 @@ class Planner:
 
     def __init__(self, engine: ColumnarEngine) -> None:
         self._engine = engine
-        self._plans: dict[tuple[int, int, int, int, int], tuple[Version, Planned]] = {}
+        self._plans: dict[tuple[int, int, int], dict[int, tuple[Version, Planned]]] = defaultdict(dict)
         self._constants: dict[Term, int] = {}
 
-    def planned(self, version: Version, pos: FactSet, neg: FactSet, mode: int) -> Planned:
-        """Return the plan of a version, chosen anew if a relation's size changed by an order of magnitude."""
+    def planned(
+        self, versions: Sequence[Version], pos: FactSet, neg: FactSet, mode: int
+    ) -> list[Planned]:
+        """Return the plans of versions, chosen anew where a size changed by an order of magnitude."""
         sets = self._engine.sets
-        key = (id(version), version.rule.index, sets.number(pos), sets.number(neg), mode)
-        known = self._plans.get(key)
-        if known and known[0] is version:
-            if not sizes_changed(known[1].sizes, self._engine.statistics):
-                return known[1]
-        planned = self._plan(version, version.rule.head.args, pos, neg, mode)
-        self._plans[key] = version, planned
-        return planned
+        plans = self._plans[sets.number(pos), sets.number(neg), mode]
+        found = []
+        for version in versions:
+            known = plans.get(id(version))
+            if known is None or known[0] is not version or self._is_outdated(known[1]):
+                outputs = version.rule.head.args
+                known = plans[id(version)] = version, self._plan(version, outputs, pos, neg, mode)
+            found.append(known[1])
+        return found
+
+    def forget(self, which: Callable[[PlannedRule], bool]) -> None:
+        """Let go of the plans of some rules."""
+        for plans in self._plans.values():
+            for key in [key for key, (version, _) in plans.items() if which(version.rule)]:
+                del plans[key]
+
+    def _is_outdated(self, planned: Planned) -> bool:
+        growths = self._engine.directory.growths
+        if planned.checked == growths:
+            return False
+        planned.checked = growths
+        return sizes_changed(planned.sizes, self._engine.statistics)
 
     def for_answers(self, rule: PlannedRule, described: FactSet) -> Planned:
         """Return the plan of all instances of a rule whose head is not stored."""
@@ -95,7 +114,9 @@ class Planner:
         lookup = Lookup(engine.relation, self._constant, self._roles(pos, neg))
         segments = compile_steps(steps, outputs, head.number, mode, lookup)
         sizes = {a.predicate: max(1.0, engine.statistics.rows(a.predicate)) for a in rule.body}
-        return Planned(rule, head, mode, segments, sizes)
+        is_join = len(segments) == 1 and rule.grouping is None
+        growths = engine.directory.growths
+        return Planned(rule, head, mode, segments, sizes, growths, is_join)
 
     def _constant(self, term: Term) -> int:
         known = self._constants.get(term)

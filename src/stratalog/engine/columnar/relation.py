@@ -25,6 +25,7 @@ class Directory:
 
     def __init__(self) -> None:
         self.addresses = np.zeros(16, np.int64)
+        self.growths = 0  # how often a relation has been given more room: sizes may have changed
 
     def enter(self, number: int, descriptor: npt.NDArray[np.int64]) -> None:
         if number >= self.addresses.size:
@@ -112,6 +113,7 @@ class Relation:
         self.describe()
 
     def _resize(self, capacity: int) -> None:
+        self._directory.growths += 1
         per_row = 4 * self.arity + 2 + 2 * self.counts[0].itemsize
         self._account(per_row * (capacity - self.capacity))
         # `resize` reallocates in place where it can and fills with zeros: no mark, no derivation.
@@ -159,6 +161,8 @@ class Relation:
 
     def take_touched(self) -> Ids:
         """Return the rows touched since the last call, and forget them."""
+        if not self.descriptor[memory.N_TOUCHED]:
+            return NONE
         touched = self._touched[: self.descriptor[memory.N_TOUCHED]].copy()
         self.descriptor[memory.N_TOUCHED] = 0
         rows.clear_bits(self.labels, touched, np.uint16(0xFFFF ^ int(rows.SEEN_BIT)))

@@ -1,0 +1,208 @@
+"""The test command: everything that must hold before a change is taken.
+
+python -m tests                     all parts, in order; stops at the first that fails
+python -m tests --fast              no bounds and wheel parts, fewer random programs, no slow tests
+python -m tests --only lint,types   some parts
+python -m tests -k negation         anything else is passed on to pytest
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+import venv
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+SUMMARY = re.compile(r"=* ?((?:\d+ \w+|no tests ran).* in [\d.]+s.*?)[ =]*$")
+CHECKED = ("tests/unit/engine", "tests/unit/kernels", "tests/oracle")
+"""What the bounds part runs: the tests in which kernels do most of the work."""
+
+
+@dataclass
+class Run:
+    """What was asked for, and what has been learnt so far."""
+
+    fast: bool
+    pytest: Sequence[str]
+    notes: dict[str, str] = field(default_factory=dict)  # pytest's own summary, by part
+
+
+class Failed(Exception):  # noqa: N818  # reads as a claim
+    """A command of a part ended with another status than 0, or printed something unexpected."""
+
+
+def say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def call(
+    command: Sequence[str | Path], env: Mapping[str, str] | None = None, cwd: Path = ROOT
+) -> str:
+    """Run a command, show its output while it runs, and return it."""
+    words = [str(word) for word in command]
+    say("$ " + " ".join(words))
+    with subprocess.Popen(
+        words,
+        cwd=cwd,
+        env={**os.environ, **(env or {})},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as process:
+        lines = []
+        for line in process.stdout or ():
+            sys.stdout.write(line)
+            sys.stdout.flush()
+            lines.append(line)
+    if process.returncode:
+        raise Failed(f"status {process.returncode} of: {' '.join(words)}", "".join(lines))
+    return "".join(lines)
+
+
+def python(*words: str | Path, env: Mapping[str, str] | None = None) -> str:
+    return call([sys.executable, *words], env)
+
+
+def run_pytest(run: Run, part: str, words: Sequence[str], env: Mapping[str, str]) -> None:
+    """Run pytest and remember its summary line, whether it passes or not."""
+    # importlib: two folders may each have a file of the same name
+    command = ["-m", "pytest", "-n", "2", "--import-mode=importlib", *words, *run.pytest]
+    try:
+        output = python(*command, env=env)
+    except Failed as failure:
+        output = failure.args[1]
+        raise
+    finally:
+        found = [match[1] for line in output.splitlines() if (match := SUMMARY.match(line))]
+        run.notes[part] = found[-1] if found else "pytest printed no summary"
+
+
+def check_format(_: Run) -> None:
+    python("-m", "ruff", "format", "--check", ".")
+
+
+def check_lint(_: Run) -> None:
+    python("-m", "ruff", "check", ".")
+
+
+def check_types(_: Run) -> None:
+    python("-m", "mypy")
+
+
+def check_imports(_: Run) -> None:
+    call([Path(sysconfig.get_path("scripts")) / "lint-imports"])
+
+
+def check_tests(run: Run) -> None:
+    words = ["-m", "not slow"] if run.fast else []
+    profile = "dev" if run.fast else "ci"
+    run_pytest(run, "tests", words, {"HYPOTHESIS_PROFILE": profile})
+
+
+def check_bounds(run: Run) -> None:
+    """Run the kernels' tests with every index checked.
+
+    The name of the folder of compiled kernels depends on NUMBA_BOUNDSCHECK: none without checks is used.
+    """
+    folders = [folder for folder in CHECKED if any((ROOT / folder).glob("test_*.py"))]
+    env = {"NUMBA_BOUNDSCHECK": "1", "HYPOTHESIS_PROFILE": "dev"}
+    run_pytest(run, "bounds", ["--engines=columnar", *folders], env)
+
+
+def check_wheel(_: Run) -> None:
+    """Build the wheel, install it where nothing else is, and reason there."""
+    with tempfile.TemporaryDirectory(prefix="stratalog-wheel-") as name:
+        folder = Path(name)
+        python("-m", "build", "--wheel", "--outdir", folder)
+        venv.create(folder / "venv", with_pip=True)
+        bin_folder = folder / "venv" / "bin"
+        (wheel,) = folder.glob("*.whl")
+        call([bin_folder / "pip", "install", "--quiet", wheel], cwd=folder)
+        call([bin_folder / "stratalog", "--version"], cwd=folder)
+        (folder / "program.dlog").write_text(
+            "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .\n"
+        )
+        (folder / "edge.csv").write_text("a,b\nb,c\nc,d\n")
+        stratalog = bin_folder / "stratalog"
+        call([stratalog, "materialise", "program.dlog", "edge.csv", "--store", "kb"], cwd=folder)
+        listed = [stratalog, "facts", "kb", "path", "--format", "csv", "--sorted"]
+        output = call(listed, cwd=folder)
+        if output.split() != ["a,b", "a,c", "a,d", "b,c", "b,d", "c,d"]:
+            raise Failed("the installed wheel derived other facts", output)
+
+
+PARTS: dict[str, Callable[[Run], None]] = {
+    "format": check_format,
+    "lint": check_lint,
+    "types": check_types,
+    "imports": check_imports,
+    "tests": check_tests,
+    "bounds": check_bounds,
+    "wheel": check_wheel,
+}
+NOT_FAST = ("bounds", "wheel")
+
+
+def parse(arguments: Sequence[str]) -> tuple[list[str], Run]:
+    """Return the parts to run, and how."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--fast", action="store_true", help="leave out what takes minutes")
+    parser.add_argument("--only", metavar="PARTS", help=f"some of {','.join(PARTS)}")
+    options, rest = parser.parse_known_args(arguments)
+    chosen = options.only.split(",") if options.only else list(PARTS)
+    unknown = [part for part in chosen if part not in PARTS]
+    if unknown:
+        parser.error(f"no part {', '.join(unknown)}; the parts are {', '.join(PARTS)}")
+    if options.fast and not options.only:
+        chosen = [part for part in chosen if part not in NOT_FAST]
+    return chosen, Run(options.fast, rest)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the parts in order, say how each went, and return the exit status."""
+    parts, run = parse(arguments)
+    lines = []
+    failure: Failed | None = None
+    begun = time.monotonic()
+    for part in parts:
+        say(f"\n--- {part}")
+        started = time.monotonic()
+        try:
+            PARTS[part](run)
+        except Failed as error:
+            failure = error
+        verdict = "failed" if failure else "passed"
+        seconds = time.monotonic() - started
+        lines.append(f"{part:8} {verdict}  {seconds:6.1f} s  {run.notes.get(part, '')}".rstrip())
+        if failure:
+            break
+    lines += [f"{part:8} not run" for part in parts[len(lines) :]]
+    say("\n--- summary")
+    say("\n".join(lines))
+    total = time.monotonic() - begun
+    say(
+        f"FAILED after {total:.1f} s: {failure.args[0]}"
+        if failure
+        else f"all passed in {total:.1f} s"
+    )
+    return 1 if failure else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
