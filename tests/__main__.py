@@ -3,7 +3,7 @@
 python -m tests                     all parts, in order; stops at the first that fails
 python -m tests --fast              no bounds and wheel parts, fewer random programs, no slow tests
 python -m tests --only lint,types   some parts
-python -m tests -k negation         anything else is passed on to pytest
+python -m tests -k negation         anything else is passed on to pytest in the tests part
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Run:
     """What was asked for, and what has been learnt so far."""
 
     fast: bool
-    pytest: Sequence[str]
+    pytest: Sequence[str]  # arguments for the tests part
     notes: dict[str, str] = field(default_factory=dict)  # pytest's own summary, by part
 
 
@@ -77,7 +77,7 @@ def python(*words: str | Path, env: Mapping[str, str] | None = None) -> str:
 def run_pytest(run: Run, part: str, words: Sequence[str], env: Mapping[str, str]) -> None:
     """Run pytest and remember its summary line, whether it passes or not."""
     # importlib: two folders may each have a file of the same name
-    command = ["-m", "pytest", "-n", "2", "--import-mode=importlib", *words, *run.pytest]
+    command = ["-m", "pytest", "-n", "2", "--import-mode=importlib", *words]
     try:
         output = python(*command, env=env)
     except Failed as failure:
@@ -107,13 +107,13 @@ def check_imports(_: Run) -> None:
 def check_tests(run: Run) -> None:
     words = ["-m", "not slow"] if run.fast else []
     profile = "dev" if run.fast else "ci"
-    run_pytest(run, "tests", words, {"HYPOTHESIS_PROFILE": profile})
+    run_pytest(run, "tests", [*words, *run.pytest], {"HYPOTHESIS_PROFILE": profile})
 
 
 def check_bounds(run: Run) -> None:
     """Run the kernels' tests with every index checked.
 
-    The name of the folder of compiled kernels depends on NUMBA_BOUNDSCHECK: none without checks is used.
+    The folder of compiled kernels depends on NUMBA_BOUNDSCHECK: none without checks is used.
     """
     folders = [folder for folder in CHECKED if any((ROOT / folder).glob("test_*.py"))]
     env = {"NUMBA_BOUNDSCHECK": "1", "HYPOTHESIS_PROFILE": "dev"}

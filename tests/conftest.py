@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 ROOT = Path(__file__).parents[1]
 SHARED_DATA = ROOT.parent / "shared" / "data"
@@ -17,9 +18,11 @@ if (
 ):  # so that `pytest` finds the package `tests` as `python -m pytest` does
     sys.path.insert(0, str(ROOT))
 
-# A random program is judged by brute force: its time says nothing about a test's health.
-COMMON = {
+# A random program is judged by brute force: its time says nothing about a test's health, and
+# explaining a failure line by line takes minutes.
+COMMON: dict[str, Any] = {
     "deadline": None,
+    "phases": [Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
     "suppress_health_check": [HealthCheck.too_slow, HealthCheck.filter_too_much],
 }
 settings.register_profile("dev", max_examples=50, **COMMON)

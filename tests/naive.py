@@ -102,7 +102,7 @@ class Relations(dict[Predicate, set[Row]]):
 
 
 class RdfRelations(Relations):
-    """Relations of which the IRI-named unary and binary ones are read and written as triples too."""
+    """Relations of which the IRI-named unary and binary ones can be used as triples too."""
 
     def rows(self, predicate: Predicate) -> Iterable[Row]:
         if predicate == TRIPLE:
@@ -284,13 +284,11 @@ def _apply(name: str, args: list[Term]) -> Term:
         return FALSE if truth(args[0]) else TRUE
     if name == "ISIRI":
         return TRUE if args[0].kind == IRI_KIND else FALSE
+    assert name in ("CONCAT", "STRLEN"), f"the judge does not know {name}"
     if any(argument.kind != STRING for argument in args):
         raise ExpressionError(name)
-    if name == "CONCAT":
-        return Term(STRING, "".join(argument.text for argument in args))
-    if name == "STRLEN":
-        return Term(INTEGER, str(len(args[0].text)))
-    raise AssertionError(f"the judge does not know {name}")
+    text = "".join(argument.text for argument in args)
+    return Term(STRING, text) if name == "CONCAT" else Term(INTEGER, str(len(text)))
 
 
 def _calculate(name: str, args: list[Term]) -> Term:

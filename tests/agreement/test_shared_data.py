@@ -11,7 +11,7 @@ import pytest
 
 import stratalog
 from stratalog.lang.parse import parse_file
-from stratalog.lang.syntax import Predicate, Program
+from stratalog.lang.syntax import Atom, Predicate, Program
 from tests.naive import is_rdf
 from tests.oracles import nemo_counts
 
@@ -82,4 +82,4 @@ def size(kb: Any, predicate: Predicate) -> int:
 
 def predicates_of(program: Program) -> set[Predicate]:
     atoms = (atom for rule in program.rules for atom in (*rule.heads, *rule.body))
-    return {atom.predicate for atom in atoms if is_rdf(atom.predicate)}
+    return {atom.predicate for atom in atoms if isinstance(atom, Atom) and is_rdf(atom.predicate)}

@@ -26,6 +26,7 @@ from stratalog.pipeline.decode import decode_table, rows
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.files import ReadReport
 from stratalog.pipeline.store import Store, VersionInfo
+from stratalog.pipeline.write import Target, Written, write_ntriples
 from stratalog.plan.program import predicates_of
 from stratalog.plan.rules import Plan
 
@@ -54,15 +55,52 @@ class KnowledgeBase:
         self._store: Store | None = None
         self._version = 0
         self._run: dict[str, Any] = {}
+        self._saved_profile: list[dict[str, Any]] = []
+        self.report: ReadReport | None = None  # what reading found, None if this came from a store
         self._triples = Triples(host, dictionary) if plan.stored_as_triples else None
 
     # -- facts
 
-    def facts(self, name: str, *, only: str | None = None) -> pa.Table:
+    def facts(self, name: str, *, only: str | None = None, limit: int | None = None) -> pa.Table:
         """Return the facts of a predicate as a table; `only` is "explicit" or "derived"."""
         predicate = self._predicate(name)
         columns, size = self._read(predicate, _chosen(only))
-        return self._table(predicate, columns, size)
+        if limit is None or limit >= size:
+            return self._table(predicate, columns, size)
+        rows = self._first_rows(columns, limit)
+        return self._table(predicate, [column[rows] for column in columns], limit).slice(0, limit)
+
+    def _first_rows(self, columns: list[Ids], limit: int) -> Ids:
+        """Return the first rows and one of each kind of constant: a column's type depends on these."""
+        kinds = self._dictionary.kind_ids
+        others = [np.unique(kinds[column], return_index=True)[1] for column in columns]
+        return np.concatenate([np.arange(limit), *others]).astype(np.uint32)
+
+    def count_of(self, name: str, *, only: str | None = None) -> int:
+        """Return the number of facts of a predicate; `only` is "explicit" or "derived"."""
+        predicate = self._predicate(name)
+        if self._triples is not None and self._triples.holds(predicate):
+            return self._triples.read(predicate, _chosen(only))[1]
+        return self._host.size(predicate, _chosen(only))
+
+    def write_triples(
+        self,
+        target: Target,
+        name: str | None = None,
+        *,
+        only: str | None = None,
+        in_order: bool = False,
+    ) -> Written:
+        """Write the facts that are triples as canonical N-Triples: of one predicate, or all."""
+        described = _chosen(only)
+        if name is not None:
+            chosen = [self._predicate(name)]
+        elif self._triples is not None:
+            chosen = [TRIPLE, *(p for p in self.visible() if not self._triples.holds(p))]
+        else:
+            chosen = self.visible()
+        found = ((p, *self._read(p, described)) for p in chosen)
+        return write_ntriples(found, self._dictionary, target, in_order=in_order)
 
     def __getitem__(self, name: str) -> RelationView:
         return RelationView(self, self._predicate(name))
@@ -164,6 +202,10 @@ class KnowledgeBase:
         table = decode_table(columns, size, self._dictionary)
         return table.rename_columns(list(plan.columns)) if plan.columns else table
 
+    def set_timeout(self, seconds: float | None) -> None:
+        """Stop queries that take longer; None is no limit."""
+        self._host.limits.timeout = seconds
+
     # -- the store
 
     def save(self, directory: str | os.PathLike[str], *, note: str = "") -> int:
@@ -194,6 +236,7 @@ class KnowledgeBase:
         self, rounds: int, phases: dict[str, float], warnings: list[str], report: ReadReport
     ) -> None:
         """Remember what making this knowledge base took."""
+        self.report = report
         self._run = {
             "rounds": rounds,
             "derivations": sum(n for n, _, _ in self._host.derivations().values()),
@@ -204,6 +247,11 @@ class KnowledgeBase:
             "null_rows": report.null_rows,
             "graphs_dropped": report.graphs_dropped,
         }
+
+    def note_phase(self, name: str, seconds: float) -> None:
+        """Remember one more phase of making this knowledge base."""
+        self._run["phases"][name] = seconds
+        self._run["seconds"] += seconds
 
     @property
     def stats(self) -> dict[str, Any]:
@@ -238,7 +286,7 @@ class KnowledgeBase:
             rows.append(
                 {"rule": text, "derivations": derivations, "rows": visited, "seconds": seconds}
             )
-        return sorted(rows, key=lambda row: -row["seconds"])
+        return sorted(rows, key=lambda row: -row["seconds"]) or self._saved_profile
 
     def counts(self) -> dict[tuple[Predicate, tuple[Term, ...]], tuple[int, int]]:
         """Return C_nr and C_r of every stored fact, hidden predicates included. For tests and small data."""

@@ -104,7 +104,9 @@ def _materialise(
     kb.note_run(rounds, phases, warnings + encoded.warnings, encoded.report)
     if options.store is not None:
         report("save", str(options.store))
+        saving = time.perf_counter()
         kb.save(options.store)
+        kb.note_phase("save", time.perf_counter() - saving)
     return kb
 
 

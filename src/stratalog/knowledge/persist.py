@@ -32,7 +32,7 @@ def snapshot(kb: KnowledgeBase) -> Snapshot:
         program=show(kb._program),  # noqa: SLF001
         options=kb._options.saved(),  # noqa: SLF001
         plan=plan_key(kb._plan),  # noqa: SLF001
-        statistics={**kb.stats, "origins": _origins(kb)},
+        statistics={**kb.stats, "origins": _origins(kb), "profile": kb.profile()},
         labels={label.name: label.bit for label in STORED},
     )
 
@@ -95,6 +95,7 @@ def open_store(directory: str | os.PathLike[str], version: int | None = None) ->
     statistics: Any = saved.statistics
     origins = {Predicate(name, arity): origin for name, arity, origin in statistics.pop("origins")}
     kb = KnowledgeBase(program, plan, host, dictionary, options, origins)
+    kb._saved_profile = statistics.pop("profile", [])  # noqa: SLF001
     kb._run = statistics  # noqa: SLF001
     kb._store, kb._version = store, saved.version  # noqa: SLF001
     return kb

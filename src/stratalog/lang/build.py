@@ -46,7 +46,7 @@ from stratalog.lang.values import literal
 
 _TYPE_NAME = f"<{RDF_TYPE.text}>"
 _NUMBERS = {"INTEGER": INTEGER, "DECIMAL": DECIMAL, "DOUBLE": DOUBLE, "BOOLEAN": BOOLEAN}
-_DEEPEST = 200  # below it no later pass meets Python's recursion limit
+_DEEPEST = 100  # up to here no later pass meets Python's recursion limit
 
 
 class Builder(Transformer[Token, Any]):
@@ -303,7 +303,16 @@ class Builder(Transformer[Token, Any]):
         return literal(self._string(children[0]), lang=str(children[1])[1:])
 
     def typed(self, children: Sequence[Token]) -> Term:
-        return literal(self._string(children[0]), datatype=self._iri(children[1]))
+        text, datatype = children
+        kind = self._iri(datatype)
+        if not names.is_absolute(kind):
+            self.fail(
+                "S120",
+                f"the datatype <{kind}> is not an absolute IRI",
+                datatype,
+                "write a datatype such as xsd:date, or declare a base with @base",
+            )
+        return literal(self._string(text), datatype=kind)
 
     def _argument(self, child: Argument | Token) -> Argument:
         if not isinstance(child, Token):

@@ -42,6 +42,9 @@ AGGREGATES = ("COUNT", "SUM", "MIN", "MAX", "AVG")
 Prefixes = tuple[tuple[str, str], ...]
 
 
+MOST_SUGGESTIONS = 3
+
+
 def check(program: Program) -> list[ProgramWarning]:
     """Return the program's warnings; raise its first error in the order of the text."""
     findings = _Findings(program)
@@ -66,7 +69,9 @@ def undefined_predicates(
             if atom.predicate in seen or (TRIPLE in defined and _is_triple(atom.predicate)):
                 continue
             seen.add(atom.predicate)
-            warnings.append(_undefined(rule, atom, defined, program.prefixes))
+            # A look for similar names costs a pass over all of them: only where few names are missing.
+            similar_to = defined if len(warnings) < MOST_SUGGESTIONS else ()
+            warnings.append(_undefined(rule, atom, similar_to, program.prefixes))
     return warnings
 
 

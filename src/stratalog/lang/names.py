@@ -139,6 +139,11 @@ def resolve(base: str | None, iri: str) -> str:
     return start + middle + path + (query or "") + (fragment or "")
 
 
+def is_absolute(iri: str) -> bool:
+    """Return whether the IRI begins with a scheme."""
+    return _iri_parts(iri)[0] is not None
+
+
 def _iri_parts(iri: str) -> tuple[str | None, str | None, str, str | None, str | None]:
     found = _IRI_PARTS.fullmatch(iri)
     assert found is not None, "every string has the five parts"  # noqa: S101

@@ -195,6 +195,8 @@ class _Scope:
 
 def _check_aggregate_locals(body: Sequence[Literal], around: Bound, report: Report) -> None:
     """Report variables that are local to an aggregate, but look as if the rest shared them."""
+    if not _has_aggregate(body):
+        return
     for literal in body:
         others = (visible(part) for part in body if part is not literal)
         outside = around.union(*others)
@@ -212,3 +214,10 @@ def _check_aggregate_locals(body: Sequence[Literal], around: Bound, report: Repo
                 f"?{name}",
                 f"add ?{name} to ON, or rename it inside the AGGREGATE",
             )
+
+
+def _has_aggregate(body: Iterable[Literal]) -> bool:
+    return any(
+        isinstance(part, Aggregate) or (isinstance(part, Negation) and _has_aggregate(part.body))
+        for part in body
+    )

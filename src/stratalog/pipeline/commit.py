@@ -139,10 +139,9 @@ class Draft:
         kept: list[FilePart] = []
         if any(column.null_count for column in table.itercolumns()):
             raise ValueError("a dictionary has no nulls")
-        before = self.before
-        if before and (intent.extends_dictionary or self._extends(before, snapshot.kinds, table)):
-            kept = list(before.dictionary)
-        elif before and intent.unchanged:
+        if self._is_extended(snapshot.kinds, table, intent):
+            kept = list(self.before.dictionary) if self.before else []
+        elif intent.unchanged:
             raise ValueError("relations cannot be left unchanged when constants get other ids")
         pending = table.num_rows - sum(file.rows for file in kept)
         if pending < 0:
@@ -154,12 +153,17 @@ class Draft:
         added = table.slice(table.num_rows - pending)
         return (*kept, self._write_table("dictionary", added))
 
-    def _extends(self, before: Manifest, kinds: list[str], table: pa.Table) -> bool:
-        """Tell whether the stored constants keep their ids, by comparing all of them."""
-        if list(before.kinds) != kinds[: len(before.kinds)]:
+    def _is_extended(self, kinds: list[str], table: pa.Table, intent: Intent) -> bool:
+        """Tell whether all stored constants keep their ids."""
+        if self.before is None:
+            return True
+        if list(self.before.kinds) != kinds[: len(self.before.kinds)]:
             return False
+        return intent.extends_dictionary or self._begins_with_stored(table, self.before.dictionary)
+
+    def _begins_with_stored(self, table: pa.Table, files: tuple[FilePart, ...]) -> bool:
         first = 0
-        for file in before.dictionary:
+        for file in files:
             given = table.slice(first, file.rows)
             if given.num_rows < file.rows:
                 return False

@@ -32,11 +32,19 @@ from stratalog.lang.values_canonical import canonical_text
 from stratalog.lang.values_numbers import parse_double
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.facts import Ids
-from stratalog.pipeline.native import KIND_OF_TYPE, Mask, kind_of, native_texts, plain_array
+from stratalog.pipeline.native import (
+    KIND_OF_TYPE,
+    Mask,
+    double_texts,
+    kind_of,
+    native_texts,
+    plain_array,
+)
 
 BLANKS = " \t\r\n"  # may surround a number, a boolean or a date, as in XML Schema
 NOT_IN_IRIS = r'[\x00-\x20<>"{}|^`\\]'
 SURE_INTEGER = r"^(0|-?[1-9][0-9]*)$"  # spelled canonically
+SURE_DOUBLE = r"^-?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 SURE_IRI_TERM = r'^<[^\x00-\x20<>"{}|^`\\]*>$'
 NULL_TYPES = frozenset({"NoneType", "NaTType", "NAType"})
 ARROW_OF = {str: pa.large_string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
@@ -134,6 +142,10 @@ def _encode_texts(
     dictionary: Dictionary,
 ) -> tuple[Ids, Mask]:
     """Return the numbers of distinct texts that have to be read as another type."""
+    if target == "double" and source in (STRING, INTEGER, DECIMAL):
+        quick = _read_doubles(texts, dictionary)
+        if quick is not None:
+            return quick, np.zeros(len(texts), np.bool_)
     ids = np.zeros(len(texts), np.uint32)
     bad = np.zeros(len(texts), np.bool_)
     sure = _sure(texts, source, target)
@@ -147,6 +159,19 @@ def _encode_texts(
     found = [convert_term(Term(source, text), target) for text in texts.take(rest).to_pylist()]
     _fill(ids, bad, rest, found, dictionary)
     return ids, bad
+
+
+def _read_doubles(texts: Any, dictionary: Dictionary) -> Ids | None:  # noqa: ANN401
+    """Return the numbers of texts that all spell finite doubles, or None."""
+    if not pc.all(pc.match_substring_regex(texts, SURE_DOUBLE)).as_py():
+        return None
+    try:
+        values = pc.cast(texts, pa.float64())
+    except pa.ArrowInvalid:
+        return None
+    if not pc.all(pc.is_finite(values)).as_py():
+        return None
+    return dictionary.intern(DOUBLE, double_texts(values))
 
 
 def _fill(
@@ -287,9 +312,18 @@ def _real_term(text: str, target: str | None) -> Term:
     return term_of(Decimal(text)) if target in ("decimal", "integer") else literal(text, DOUBLE)
 
 
+def _value(column: Any, row: int) -> object:  # noqa: ANN401
+    if isinstance(column, PythonColumn):
+        return column.values[row]
+    try:
+        return column[row].as_py()
+    except (OverflowError, ValueError):  # a moment that Python cannot hold
+        return f"{column.type} {column[row].value}"
+
+
 def shown(column: Any, row: int) -> str:  # noqa: ANN401
     """Return a column's value for a message."""
-    value = column.values[row] if isinstance(column, PythonColumn) else column[row].as_py()
+    value = _value(column, row)
     if isinstance(value, Real):
         text = value.text
     elif isinstance(value, str):

@@ -19,9 +19,10 @@ import pyarrow.compute as pc
 
 from stratalog.errors import DataError
 from stratalog.lang.syntax import Column, Declaration
+from stratalog.lang.terms import Term
 from stratalog.lang.values import python_value, spell
 from stratalog.lang.values_canonical import canonical_text
-from stratalog.pipeline.dictionary import Dictionary
+from stratalog.pipeline.dictionary import STRING_INDEX, Dictionary
 from stratalog.pipeline.facts import Ids
 from stratalog.pipeline.native import KIND_OF_TYPE, TYPE_OF_KIND, kind_of
 from stratalog.pipeline.spelling import spell_ids
@@ -155,12 +156,18 @@ def rows(columns: Sequence[Ids], size: int, dictionary: Dictionary) -> Iterator[
     if not columns:
         yield from (() for _ in range(size))
         return
+    known: dict[int, object] = {}
     for first in range(0, size, ROWS_AT_ONCE):
-        part = [column[first : first + ROWS_AT_ONCE] for column in columns]
-        yield from zip(*(_values(ids, dictionary) for ids in part), strict=True)
+        part = [column[first : first + ROWS_AT_ONCE].tolist() for column in columns]
+        new = [each for each in set().union(*part) if each not in known]
+        known.update(zip(new, _values(new, dictionary), strict=True))
+        yield from zip(*(map(known.__getitem__, ids) for ids in part), strict=True)
 
 
-def _values(ids: Ids, dictionary: Dictionary) -> list[object]:
-    distinct, places = np.unique(ids, return_inverse=True)
-    known = [python_value(term) for term in dictionary.decode(distinct)]
-    return [known[place] for place in places.tolist()]
+def _values(ids: list[int], dictionary: Dictionary) -> Iterator[object]:
+    """Yield the values of constants; a string is its text."""
+    numbers = np.array(ids, np.int64)
+    kinds = dictionary.kinds
+    texts = dictionary.texts(numbers).to_pylist()
+    for kind, text in zip(dictionary.kind_ids[numbers].tolist(), texts, strict=True):
+        yield text if kind == STRING_INDEX else python_value(Term(kinds[kind], text))

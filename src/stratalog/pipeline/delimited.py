@@ -20,7 +20,7 @@ from stratalog.errors import DataError
 
 NEWLINE, RETURN, TAB, COMMA, QUOTE = b'\n\r\t,"'
 BLOCK = 1 << 23  # amortises the calls; its temporaries take some ten times as much
-SMALL_BLOCK = 1 << 16  # first, and after a broken quote: what is scanned twice is short
+SMALL_BLOCK = 1 << 13  # first, and after a broken quote: what is scanned twice is short
 LONGEST_RECORD = 1 << 28  # a quote that is not closed by then is taken for a mistake
 MARK = b"\xef\xbb\xbf"  # the byte order mark, which spreadsheets write
 
@@ -194,7 +194,7 @@ class DelimitedReader:
     def _advance(self, data: bytes, used: int) -> None:
         self.line += data.count(b"\n", 0, used)
         self.position += used
-        self.size = min(BLOCK, self.size * 2) if used == len(data) else SMALL_BLOCK
+        self.size = min(BLOCK, self.size * 4) if used == len(data) else SMALL_BLOCK
 
 
 def not_utf8(path: str, line: int) -> DataError:
@@ -226,13 +226,11 @@ def _last_record_end(data: bytes, dialect: Dialect) -> int:
 def _split(data: bytes, dialect: Dialect) -> _Fields:
     """Return where the fields of all whole records are."""
     text = np.frombuffer(data, np.uint8)
-    breaks = (text == NEWLINE) | (text == dialect.delimiter)
+    ends = np.flatnonzero((text == NEWLINE) | (text == dialect.delimiter))
     quotes = None
     if dialect.quoted and b'"' in data:
-        quotes = np.zeros(len(data) + 1, np.int32)
-        np.cumsum(text == QUOTE, out=quotes[1:])
-        breaks &= (quotes[1:] & 1) == 0
-    ends = np.flatnonzero(breaks)
+        quotes = np.flatnonzero(text == QUOTE)
+        ends = ends[np.searchsorted(quotes, ends) % 2 == 0]
     last = np.flatnonzero(text[ends] == NEWLINE)
     ends = ends[: int(last[-1]) + 1] if last.size else ends[:0]
     starts = np.concatenate((np.zeros(min(1, ends.size), np.int64), ends[:-1] + 1))
@@ -252,7 +250,7 @@ class _Fields:
     ends: Positions
     last: Positions
     stop: int
-    quotes: npt.NDArray[np.int32] | None  # how many quotes precede a byte
+    quotes: Positions | None  # where quotes are; None where they mean nothing
 
     @property
     def count(self) -> int:
@@ -296,7 +294,7 @@ class _Fields:
         """Return the first record whose quotes violate RFC 4180, or the number of records."""
         if self.quotes is None:
             return self.count
-        inside = self.quotes[self.ends] - self.quotes[self.starts]
+        inside = _between(self.quotes, self.starts, self.ends)
         quoted = self._wrapped(inside)
         bad = (inside > 0) & ~quoted
         inner = np.flatnonzero(quoted & (inside > 2))  # noqa: PLR2004  # more than its own two
@@ -307,7 +305,7 @@ class _Fields:
         first = np.flatnonzero(bad)[:1]
         return int(np.searchsorted(self.last, first[0])) if first.size else self.count
 
-    def _wrapped(self, inside: npt.NDArray[np.int32]) -> Mask:
+    def _wrapped(self, inside: Positions) -> Mask:
         """Return which fields begin and end with a quote, each with its own."""
         ends = (self.text[self.starts] == QUOTE) & (self.text[self.ends - 1] == QUOTE)
         wrapped: Mask = (inside > 1) & ends
@@ -319,7 +317,7 @@ class _Fields:
         starts, ends = self.starts[chosen], self.ends[chosen]
         escaped = False
         if self.quotes is not None:
-            inside = self.quotes[ends] - self.quotes[starts]
+            inside = _between(self.quotes, starts, ends)
             starts, ends = starts + (inside > 0), ends - (inside > 0)
             escaped = bool((inside > 2).any())  # noqa: PLR2004  # more than its own two
         flat = _gather(self.text, starts, ends).view(pa.large_string())
@@ -328,6 +326,11 @@ class _Fields:
         if width == 1:
             return [flat]
         return [flat.take(pa.array(np.arange(i, len(flat), width))) for i in range(width)]
+
+
+def _between(quotes: Positions, starts: Positions, ends: Positions) -> Positions:
+    """Return how many quotes there are in each field."""
+    return np.searchsorted(quotes, ends) - np.searchsorted(quotes, starts)
 
 
 def _gather(text: Bytes, starts: Positions, ends: Positions) -> Any:  # noqa: ANN401  # Arrow has no types

@@ -102,8 +102,15 @@ class JsonReader:
     def _loads(self, line: bytes, number: int) -> object:
         try:
             value: object = _decode(line.decode())
+            if b"\\u" in line:
+                json.dumps(value, ensure_ascii=False).encode()  # fails on half a surrogate pair
         except UnicodeDecodeError:
             raise not_utf8(self.path, number) from None
+        except UnicodeEncodeError:
+            raise DataError(
+                "D103", "the line has half of a surrogate pair, which is no character",
+                path=self.path, line=number, help="write both halves, or the character itself",
+            ) from None  # fmt: skip
         except (ValueError, RecursionError) as error:
             raise DataError(
                 "D103", f"the line is not valid JSON: {error}", path=self.path, line=number,

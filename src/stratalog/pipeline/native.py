@@ -34,6 +34,7 @@ KIND_OF_TYPE = {
     "dateTime": DATETIME,
     "iri": IRI_KIND,
 }
+SHORTEST_DOUBLE = r"^(?P<s>-?)(?P<w>[0-9]+)(?:\.(?P<f>[0-9]*))?(?:e\+?(?P<e>-?[0-9]+))?$"
 TYPE_OF_KIND = {kind: name for name, kind in KIND_OF_TYPE.items()}
 
 
@@ -61,11 +62,13 @@ def is_text(arrow_type: Any) -> bool:  # noqa: ANN401
 
 def plain_array(column: Any) -> Any:  # noqa: ANN401
     """Return the column as one ordinary array: no chunks, dictionaries, runs or views."""
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     if isinstance(column.type, pa.BaseExtensionType) and is_text(column.type.storage_type):
-        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
         column = pa.chunked_array([chunk.storage for chunk in chunks], column.type.storage_type)
     if pa.types.is_dictionary(column.type):
-        column = pc.cast(column, _wide(column.type.value_type))
+        wide = _wide(column.type.value_type)  # Arrow takes from no views
+        parts = [pc.cast(chunk.dictionary, wide).take(chunk.indices) for chunk in chunks]
+        column = pa.chunked_array(parts, wide)
     if pa.types.is_run_end_encoded(column.type):
         column = pc.run_end_decode(column)
     wide = _wide(column.type)
@@ -99,8 +102,29 @@ def native_texts(values: Any) -> tuple[Any, Mask | None]:  # noqa: ANN401
         return _decimal_texts(values), None
     if kind == DATETIME:
         return _datetime_texts(values)
-    doubles = pc.cast(values, pa.float64()).to_pylist()
-    return pa.array([double_text(value) for value in doubles], pa.large_string()), None
+    return double_texts(pc.cast(values, pa.float64())), None
+
+
+def double_texts(values: Any) -> Any:  # noqa: ANN401
+    """Return the canonical texts of doubles: the shortest digits that give the value back."""
+    # Arrow finds the shortest digits, as Python's repr does, but places the dot in its own way.
+    shortest = pc.cast(values, pa.large_string())
+    parts = pc.extract_regex(shortest, SHORTEST_DOUBLE)
+    if parts.null_count:  # infinite, or not a number
+        return pa.array([double_text(value) for value in values.to_pylist()], pa.large_string())
+    sign, whole, fraction, power = (pc.struct_field(parts, [place]) for place in range(4))
+    digits = joined(whole, fraction)
+    significant = pc.utf8_ltrim(digits, "0")
+    lead = pc.subtract(pc.binary_length(digits), pc.binary_length(significant))
+    exponent = pc.cast(pc.if_else(pc.equal(power, ""), "0", power), pa.int64())
+    exponent = pc.subtract(pc.add(exponent, pc.binary_length(whole)), pc.add(lead, 1))
+    significant = pc.utf8_rtrim(significant, "0")
+    zero = pc.equal(significant, "")
+    first = pc.if_else(zero, "0", pc.utf8_slice_codeunits(significant, 0, 1))
+    rest = pc.utf8_slice_codeunits(significant, 1)
+    rest = pc.if_else(pc.equal(rest, ""), "0", rest)
+    written = pc.cast(pc.if_else(zero, 0, exponent), pa.large_string())
+    return joined(sign, first, ".", rest, "E", written)
 
 
 def _decimal_texts(values: Any) -> Any:  # noqa: ANN401

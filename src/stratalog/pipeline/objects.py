@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from operator import itemgetter
 from typing import Any
 
@@ -82,6 +83,8 @@ def _add_named(
     source = Source(f'facts["{key}"]', skip=options.skip)
     done = 0
     for block in _blocks(rows, key):
+        if not block.columns and not block.size:
+            continue  # an empty table of unknown width
         here = Source(source.path, first_row=done, skip=options.skip)
         columns, size = encode_block(block, name, vocabulary, dictionary, found.report, here)
         found.add(Predicate(name, len(columns)), columns, size)
@@ -104,7 +107,7 @@ def _blocks(rows: object, key: str) -> Iterator[Block]:
     else:
         batches = _arrow_batches(rows)
         if batches is not None:
-            yield from map(block_of, batches)
+            yield from (each if isinstance(each, Block) else block_of(each) for each in batches)
         elif isinstance(rows, Iterable) and not isinstance(rows, Mapping | bytes | bytearray):
             yield from _tuple_blocks(list(rows), key)
         else:
@@ -127,9 +130,21 @@ def _arrow_batches(rows: Any) -> Iterable[Any] | None:  # noqa: ANN401  # any ta
 def _streamed(rows: Any) -> Iterable[Any]:  # noqa: ANN401
     try:
         reader: Iterable[Any] = pa.RecordBatchReader.from_stream(rows)
-    except pa.ArrowInvalid:  # a stream of single values: a series
-        return [pa.table({"c0": pa.chunked_array(rows)})]
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        return [_odd_stream(rows, error)]
     return reader
+
+
+def _odd_stream(rows: Any, error: Exception) -> Any:  # noqa: ANN401
+    """Return a series as a table, or a Polars frame with a type that Arrow has not as values."""
+    with suppress(pa.ArrowException):
+        return pa.table({"c0": pa.chunked_array(rows)})
+    if hasattr(rows, "get_columns"):
+        columns = [PythonColumn(each.to_list(), spelled=True) for each in rows.get_columns()]
+        return Block(rows.columns, columns, len(rows))
+    raise DataError(
+        "D305", f"the table cannot be read as Arrow: {error}", help="convert its columns' types"
+    ) from None
 
 
 def _pandas_block(rows: Any, key: str) -> Block:  # noqa: ANN401

@@ -118,6 +118,9 @@ def _encode(column: Any, wanted: Column, dictionary: Dictionary, source: Source)
     target = None if wanted.type == OWN_TYPE else wanted.type
     try:
         return encode_column(column, target, dictionary, empty_is_null=source.origin == TEXT)
+    except DataError as error:
+        message = f"column {wanted.source or wanted.name}: {error.message}"
+        raise DataError(error.code, message, path=source.path, help=error.help) from None
     except Unreadable as unreadable:
         raise DataError(
             "D305",
@@ -297,7 +300,7 @@ def _bad_row(
 
 
 def _null_error(name: str, wanted: Column, row: int, source: Source) -> DataError:
-    kind = "string" if wanted.type == OWN_TYPE else wanted.type
+    kind = "type" if wanted.type == OWN_TYPE else wanted.type
     return DataError(
         "D304",
         f"column {name}{source.named(row)} is {'empty' if source.origin == TEXT else 'null'}",

@@ -17,6 +17,7 @@ from stratalog.lang.values_numbers import parse_double
 
 INTEGER = r"^(0|-?[1-9][0-9]*)$"
 DECIMAL = r"^-?[0-9]+\.[0-9]+$"
+FINITE_DOUBLE = r"^-?[0-9]\.[0-9]+E-?[0-9]+$"  # canonical, so it does not overflow
 MOST_DIGITS, MORE_DIGITS = 38, 76  # of decimal128 and decimal256
 SIMPLE_MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?"
 
@@ -56,6 +57,8 @@ def _most_digits(whole: Any) -> int:  # noqa: ANN401
 
 
 def _doubles(texts: Any) -> Any:  # noqa: ANN401
+    if _all_match(texts, FINITE_DOUBLE):
+        return pc.cast(texts, pa.float64())
     values = [parse_double(text) for text in texts.to_pylist()]
     return None if None in values else pa.array(values, pa.float64(), from_pandas=False)
 

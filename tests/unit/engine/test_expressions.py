@@ -165,7 +165,7 @@ def test_intermediate_values_do_not_fill_the_dictionary():
 
 
 @pytest.mark.parametrize("spread", [10**3, 10**12])
-def test_a_million_sums_take_well_under_a_second(spread):
+def test_a_million_sums_are_computed_on_whole_columns(spread):
     dictionary = Dictionary()
     numbers = np.unique(np.random.default_rng(0).integers(0, spread, 1000))
     known = dictionary.intern(INTEGER, pa.array(numbers).cast(pa.large_string()))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from stratalog.lang.builtins import FUNCTIONS, ExpressionError, evaluate, holds
 from stratalog.lang.syntax import Call, Variable
 from stratalog.lang.terms import XSD, Term
-from stratalog.lang.values import IRI, BNode, Literal, python_value, term_of
+from stratalog.lang.values import IRI, BNode, Literal, python_value, spell, term_of, unspell
 
 ERROR = object()
 D = Decimal
@@ -364,3 +364,30 @@ def test_quotients_are_within_half_a_unit_of_28_digits(left, right):
 
 def test_results_are_canonical_terms():
     assert evaluate(call("+", D("0.5"), D("0.5")), {}) == Term(XSD + "decimal", "1.0")
+
+
+anything = st.one_of(
+    numbers,
+    st.floats(),
+    st.text(st.sampled_from("ab1()[]{}^$.*+?|\\-&~ :éßZ"), max_size=6),
+    st.booleans(),
+    st.dates(),
+    st.datetimes(),
+    st.sampled_from([IRI("a"), IRI(XSD + "date"), BNode("b"), Literal("x", lang="en")]),
+    st.sampled_from(
+        [Literal("x", UNKNOWN), Literal("x", XSD + "integer"), Literal("1", XSD + "int")]
+    ),
+    st.sampled_from([Literal("7", XSD + "float"), Literal("2020-01-01-05:00", XSD + "date")]),
+    st.sampled_from([Literal("P1D", XSD + "dayTimeDuration"), Literal("12:00:00Z", XSD + "time")]),
+)
+
+
+@given(st.sampled_from(sorted(FUNCTIONS)), st.data())
+def test_every_function_gives_a_canonical_term_or_a_type_error(name, data):
+    low, high = FUNCTIONS[name]
+    args = data.draw(st.lists(anything, min_size=low, max_size=low + 2 if high is None else high))
+    try:
+        found = evaluate(call(name, *args), {})
+    except ExpressionError:
+        return
+    assert unspell(spell(found)) == found

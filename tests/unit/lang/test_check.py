@@ -99,8 +99,7 @@ GOOD = [
     "p(1) :- q(2) .",
     "p() :- NOT q() .",
     "p(?x, ?n) :- AGGREGATE(q(?x, ?y) ON ?x BIND COUNT(?y) AS ?n), FILTER(?n > 2), r(?x) .",
-    "p(?x, ?n) :- AGGREGATE(q(?x, ?y) ON ?x BIND COUNT(?y) AS ?n),"
-    " AGGREGATE(r(?x, ?y) ON ?x BIND SUM(?y) AS ?m) .",
+    "p(?n) :- AGGREGATE(q(?y) BIND MIN(?y) AS ?n), AGGREGATE(r(?y) BIND MAX(?y) AS ?m) .",
     "p(?n) :- AGGREGATE(q(?x, ?y), BIND(?x * ?y AS ?z), NOT r(?x) BIND SUM(?z + 1) AS ?n) .",
     ":p(1) . :p(1, 2) . :p(?x) :- :p(?x, ?y) .",
     "@declare :p(a string) . :p(1, 2) .",

@@ -7,8 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stratalog.errors import ProgramError
+from stratalog.lang.check import check
 from stratalog.lang.names import predicate_name, resolve, show_name
 from stratalog.lang.parse import merge, parse_atom, parse_file, parse_program, parse_query
+from stratalog.lang.printer import show
 from stratalog.lang.syntax import (
     TRIPLE,
     Aggregate,
@@ -305,7 +307,8 @@ def test_prefixes_in_both_spellings():
 
 def test_a_base_resolves_relative_iris():
     program = parse_program(
-        "p(<x>) .\n@base <http://a/b/c> .\np(<x>) .\n@prefix r: <rel#> .\np(r:y) .\nBASE <http://z/>\np(<>) ."
+        "p(<x>) .\n@base <http://a/b/c> .\np(<x>) .\n"
+        "@prefix r: <rel#> .\np(r:y) .\nBASE <http://z/>\np(<>) ."
     )
     assert [fact.args[0].text for fact in program.facts] == [
         "x",
@@ -478,6 +481,7 @@ MISTAKES = [
     ("p(?x) :- q(?x), ?x < 1 || ?x > 3 .", "S117", 1, 20, "FILTER"),
     ("p(?x) :- STRLEN(?x) > 3 .", "S117", 1, 21, "FILTER"),
     ("p(?x) :- q(?x), FILTER(1 < ?x < 3) .", "S118", 1, 31, "&&"),
+    ('p("x"^^<iri>) .', "S120", 1, 8, "xsd:date"),
     ("p(?x) :- q(?x), .", "S102", 1, 17, "comma"),
     ("p(?x) :- .", "S102", 1, 10, "body"),
     ("p(?x) :- q(?x) & r(?x) .", "S102", 1, 16, "comma"),
@@ -523,6 +527,13 @@ def test_deep_nesting_is_an_error_not_a_crash(text):
     with pytest.raises(ProgramError) as caught:
         parse_program(text)
     assert caught.value.code == "S116"
+
+
+def test_the_deepest_rule_is_checked_and_printed():
+    text = "p() :- FILTER(" + "ABS(" * 98 + "1" + ")" * 98 + ") ."
+    program = parse_program(text)
+    assert check(program) == []
+    assert parse_program(show(program)) == program
 
 
 def test_many_parentheses_and_long_lists_are_fine():
@@ -572,11 +583,12 @@ d(?y, ?n) :- AGGREGATE(e(?x, ?y) ON ?y BIND COUNT(DISTINCT ?x) AS ?n), FILTER(?n
 )
 def test_whatever_is_written_gives_a_program_or_a_program_error(start, length, inserted):
     text = SAMPLE[:start] + inserted + SAMPLE[start + length :]
+    problem = None
     try:
-        parse_program(text)
+        check(parse_program(text))
     except ProgramError as error:
-        assert error.help
-        assert error.line is not None
+        problem = error
+    assert problem is None or (problem.help and problem.line and problem.source is not None)
 
 
 def test_threads_may_parse_at_once():

@@ -48,6 +48,7 @@ IRIS = st.one_of(
         ["http://e/b.c", "http://e/b.", "http://e/-x", "http://e/", "http://e#1:2", "urn:x"]
     ),
 )
+DATATYPES = TEXTS.map(lambda text: "urn:" + text) | st.sampled_from([DATE, INTEGER, STRING])
 VARIABLES = st.from_regex(r"\w{1,4}", fullmatch=True).map(Variable)
 LABELS = st.from_regex(r"\w([\w.-]{0,3}\w)?", fullmatch=True)
 NUMBERS = st.one_of(
@@ -66,7 +67,7 @@ TERMS = st.one_of(
     st.builds(
         literal, TEXTS, lang=st.from_regex(r"[a-zA-Z]{1,3}(-[a-z0-9]{1,3})?", fullmatch=True)
     ),
-    st.builds(literal, TEXTS, datatype=IRIS | st.sampled_from([DATE, INTEGER, STRING])),
+    st.builds(literal, TEXTS, datatype=DATATYPES),
 )
 ARGUMENTS = VARIABLES | TERMS
 FUNCTIONS = st.one_of(

@@ -1,4 +1,4 @@
-"""Published rule sets: read, checked and printed; needs the folder ../shared/data beside the project."""
+"""Published rule sets, kept beside the project in ../shared/data: read, checked and printed."""
 
 import time
 from pathlib import Path

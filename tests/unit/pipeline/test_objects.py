@@ -211,3 +211,21 @@ def test_large_columns_take_the_fast_path():
     found = terms([(i, str(i)) for i in range(1000)])
     assert found[0][999] == Term(INTEGER, "999")
     assert found[1][999] == Term(STRING, "999")
+
+
+def test_types_of_polars_that_arrow_has_not():
+    frame = pl.DataFrame({"x": [2**100], "y": ["a"]}, schema={"x": pl.Int128, "y": pl.Categorical})
+    assert only(frame) == [(2**100, "a")]
+    assert only(frame.select("y")) == [("a",)]
+    assert code({"p": pl.DataFrame({"x": [[1]]})}) == "D305"
+
+
+def test_values_that_are_no_constants_name_their_column():
+    with pytest.raises(DataError, match="column c1") as caught:
+        read({"p": [(1, object())]})
+    assert caught.value.path == 'facts["p"]'
+    assert code({"p": [("\ud800",)]}).startswith("D")
+
+
+def test_an_empty_table_of_unknown_width_gives_nothing():
+    assert read({"p": pd.DataFrame()}, arities={"p": {2}}) == {}

@@ -257,13 +257,14 @@ def test_program_and_plan_are_written_once(store):
 def test_only_new_constants_are_written(store):
     store.commit(snapshot(), expected=0)
     more = constants("a", "b", "c", "d", "e")
-    store.commit(snapshot(dictionary=more, kinds=[IRI_KIND, STRING, "@en"]), expected=1)
+    longer = snapshot(dictionary=more, kinds=[IRI_KIND, STRING, "@en"])
+    store.commit(longer, expected=1)
     files = manifest_of(store, 2)["dictionary"]["files"]
     assert files[:1] == manifest_of(store, 1)["dictionary"]["files"]
     assert [file["rows"] for file in files] == [3, 2]
     assert store.read().dictionary.equals(more)
     assert store.read(1).dictionary.equals(constants("a", "b", "c"))
-    store.commit(snapshot(dictionary=more), expected=2, extends_dictionary=True)
+    store.commit(longer, expected=2, extends_dictionary=True)
     assert manifest_of(store, 3)["dictionary"] == manifest_of(store, 2)["dictionary"]
 
 

@@ -7,6 +7,8 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from stratalog.errors import DataError
 from stratalog.lang.syntax import Column, Declaration, Predicate
@@ -21,6 +23,7 @@ from stratalog.lang.terms import (
     STRING,
     Term,
 )
+from stratalog.lang.values_canonical import canonical_text
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.files import ReadReport
 from stratalog.pipeline.tables import TYPE_KEY, Source, Vocabulary, encode_table
@@ -269,3 +272,18 @@ def test_a_field_that_tells_its_type_is_read_as_that():
     field = pa.field("x", pa.string(), metadata={TYPE_KEY: b"term"})
     table = pa.table([pa.array(["<http://a>", '"b"'])], schema=pa.schema([field]))
     assert read(table) == [[Term(IRI_KIND, "http://a"), Term(STRING, "b")]]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
+def test_doubles_are_spelled_as_one_by_one(values):
+    expected = [canonical_text(repr(value), DOUBLE) for value in values]
+    assert texts(pa.array(values), DOUBLE) == expected
+    spelled = pa.array([repr(value) for value in values])
+    assert texts(spelled, DOUBLE, "double") == expected
+
+
+def test_moments_that_have_no_spelling_are_named():
+    with pytest.raises(DataError, match="in row 1") as caught:
+        one(pa.array([10**15], pa.timestamp("s")))
+    assert caught.value.code == "D302"

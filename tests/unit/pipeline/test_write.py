@@ -211,3 +211,12 @@ def test_typed_values_read_back_are_the_same_facts(tmp_path_factory, facts, data
     path = tmp_path_factory.mktemp("w") / f"p.{data_format}"
     write_rows([("p", table)], data_format, path)
     assert read_again(path, len(types), types) == facts
+
+
+def test_terms_in_parquet_read_back_are_the_same_facts(tmp_path):
+    facts = [(IRI("http://a"), 1), (Literal("x", lang="en"), "y")]
+    dictionary = Dictionary()
+    found = encode_facts({"p": facts}, dictionary=dictionary)
+    table = decode_table(found.columns(Predicate("p", 2)), 2, dictionary)
+    write_rows([("p", table)], "parquet", tmp_path / "p.parquet")
+    assert read_again(tmp_path / "p.parquet", 2) == facts

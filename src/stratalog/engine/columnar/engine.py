@@ -50,6 +50,7 @@ class ColumnarEngine:
         self.relations: dict[Predicate, Relation] = {}
         self.by_number: list[Relation] = []
         self.directory = Directory()
+        self.arity = 0  # the greatest of all relations
         self.sets = Sets()
         self.statistics = RelationStatistics(self.relations)
         self.computed_profile: dict[int, RuleProfile] = defaultdict(RuleProfile)  # by rule index
@@ -69,6 +70,7 @@ class ColumnarEngine:
             relation = Relation(predicate, number, self.account, self.directory)
             self.relations[predicate] = relation
             self.by_number.append(relation)
+            self.arity = max(self.arity, predicate.arity)
         return relation
 
     def load(self, predicate: Predicate, columns: Sequence[Ids], size: int) -> None:
@@ -143,7 +145,7 @@ class ColumnarEngine:
         mode = kernels.UNCOUNTED if count is None else count.value
         deltas = self._begin(pos_delta, DELTA), self._begin(neg_delta, DELTA_NEGATED)
         if pos_delta is None and neg_delta is None:
-            versions = self._rule_index(rules).everything
+            versions = [v for v in self._rule_index(rules).everything if self._can_fire(v.rule)]
         else:
             versions = self._rule_index(rules).meeting(*deltas)
         try:
@@ -161,6 +163,11 @@ class ColumnarEngine:
         if index is None or index.rules is not rules:
             index = self._rule_indexes[id(rules)] = RuleIndex(rules)
         return index
+
+    def _can_fire(self, rule: PlannedRule) -> bool:
+        """Return False if a body atom's relation is empty: such a rule need not even be planned."""
+        found = (self.relations.get(atom.predicate) for atom in rule.body)
+        return all(relation is not None and relation.rows for relation in found)
 
     def _begin(self, delta: Batch | None, label: Label) -> frozenset[Predicate]:
         """Mark the delta and let scans read it; return its predicates."""

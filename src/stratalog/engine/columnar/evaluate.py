@@ -102,8 +102,7 @@ class Evaluation:
         if joined is None:
             if len(self._joined) >= MOST_JOINED:
                 self.forget(lambda _: True)
-            arity = max(relation.arity for relation in self._engine.by_number)
-            joined = self._joined[key] = Joined(planned, self._scratch, arity)
+            joined = self._joined[key] = Joined(planned, self._scratch, self._engine.arity)
         return joined
 
     def _run_joins(self, joined: Joined) -> None:
@@ -159,7 +158,8 @@ class Evaluation:
     def _check(self) -> None:
         engine = self._engine
         engine.limits.check_time(engine.running)
-        engine.limits.check_facts(engine.facts_stored(), engine.running)
+        if engine.limits.max_facts is not None:
+            engine.limits.check_facts(engine.facts_stored(), engine.running)
 
     # -- rules with built-ins or aggregates: block by block through Python
 
@@ -226,7 +226,7 @@ class Evaluation:
         while len(self._depths) <= depth:
             self._depths.append(Scratch(COMPUTED_OUT))
         scratch, engine = self._depths[depth], self._engine
-        scratch.fit(segment, max((r.arity for r in engine.by_number), default=0))
+        scratch.fit(segment, engine.arity)
         k.start(scratch.state)
         status = k.FULL
         while status != k.DONE:

@@ -65,6 +65,7 @@ class Planner:
         self._engine = engine
         self._plans: dict[tuple[int, int, int], dict[int, tuple[Version, Planned]]] = defaultdict(dict)
         self._constants: dict[Term, int] = {}
+        self._numbered: dict[tuple[int, int], dict[Role, int]] = {}
 
     def planned(
         self, versions: Sequence[Version], pos: FactSet, neg: FactSet, mode: int
@@ -126,7 +127,10 @@ class Planner:
 
     def _roles(self, pos: FactSet, neg: FactSet) -> dict[Role, int]:
         number = self._engine.sets.number
-        return {
+        key = number(pos), number(neg)
+        if key in self._numbered:
+            return self._numbered[key]
+        self._numbered[key] = {
             Role.FULL: number(pos),
             Role.OLD: number(pos - DELTA),
             Role.DELTA: number(DELTA),
@@ -134,6 +138,7 @@ class Planner:
             Role.OUTSIDE_BOTH: number(neg | DELTA_NEGATED),
             Role.NEGATED_DELTA: number(DELTA_NEGATED),
         }
+        return self._numbered[key]
 
 
 def _group_inputs(grouping: Grouping) -> tuple[Variable, ...]:

@@ -1,0 +1,253 @@
+"""`stratalog materialise`: programs and data to a version of a store."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stratalog.cli import options as o
+from stratalog.cli.show import listen, note, note_first_run, show_rows, summary
+from stratalog.errors import EngineError
+
+if TYPE_CHECKING:
+    from stratalog.knowledge.base import KnowledgeBase
+
+HELP = """Derive every consequence of programs and data, and keep the result in a store.
+
+Arguments that end in .dlog are programs, all others are data: files, folders and globs
+(.nt .nq .ttl .trig .rdf .owl .csv .tsv .facts .jsonl .parquet, also .gz .bz2 .zst). A table
+feeds the predicate of its file name; name=PATH feeds the predicate name.
+
+A store that exists gets a new version. Nothing is written if anything goes wrong."""
+
+EXAMPLES = """\b
+Examples:
+  stratalog materialise family.dlog parent.csv --store kb
+  stratalog materialise rules.dlog triples.nt.gz edge=links.tsv --store kb --profile
+  stratalog materialise rules.dlog data/ --memory 4GiB --timeout 600 --json"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("materialise", help=HELP, epilog=EXAMPLES)(_command)
+
+
+def _choice(text: str) -> Any:  # noqa: ANN401  # typer's
+    return typer.Option(metavar="NAME", help=text)
+
+
+def _command(  # noqa: PLR0913  # the contract's options
+    *,
+    inputs: Annotated[
+        list[str], typer.Argument(metavar="PROGRAM... [DATA...]", help="Programs and data.")
+    ],
+    store: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep the result there, as a new version.")
+    ] = None,
+    engine: Annotated[str | None, _choice("auto, columnar.")] = None,
+    maintenance: Annotated[str | None, _choice("auto, rematerialise.")] = None,
+    modules: Annotated[str | None, _choice("auto, off.")] = None,
+    schemes: Annotated[str | None, _choice("auto, plain.")] = None,
+    equality: Annotated[str | None, _choice("auto, off.")] = None,
+    joins: Annotated[str | None, _choice("auto, plan.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, metavar="N", help="Use N threads.")] = None,
+    memory: Annotated[
+        int | None,
+        typer.Option(parser=o.parse_amount, metavar="AMOUNT", help="Stop beyond 4GiB, 500MB, ..."),
+    ] = None,
+    max_facts: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Stop beyond N facts.")
+    ] = None,
+    timeout: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Stop reasoning after this time.")
+    ] = None,
+    graphs: Annotated[str | None, _choice("Names of graphs: drop, keep.")] = None,
+    header: Annotated[bool, typer.Option("--header", help="Text tables begin with names.")] = False,
+    on_bad_input: Annotated[str | None, _choice("error, skip.")] = None,
+    rejected: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Where --on-bad-input skip writes bad lines: by default rejected/version-N.jsonl"
+            " in the store.",
+        ),
+    ] = None,
+    reader: Annotated[str, _choice("auto, local.")] = "auto",
+    publish: Annotated[str | None, o.not_yet("--publish")] = None,
+    master: Annotated[str | None, o.not_yet("--master")] = None,
+    conf: Annotated[list[str] | None, o.not_yet("--conf")] = None,
+    as_json: o.AsJson = False,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Print time, rows and derivations per rule.")
+    ] = False,
+    quiet: o.Quiet = False,
+) -> None:
+    begun = time.perf_counter()
+    _refuse({"reader": reader, "publish": publish, "master": master, "conf": conf})
+    chosen = {
+        "engine": engine,
+        "maintenance": maintenance,
+        "modules": modules,
+        "schemes": schemes,
+        "equality": equality,
+        "joins": joins,
+        "threads": threads,
+        "memory": memory,
+        "max_facts": max_facts,
+        "timeout": timeout,
+        "graphs": graphs,
+        "header": header,
+        "on_bad_input": on_bad_input,
+        "progress": False if quiet else None,
+        "store": store,
+    }
+    programs, data = split_inputs(inputs)
+    kb = _materialise(
+        programs, data, {k: v for k, v in chosen.items() if v is not None}, quiet=quiet
+    )
+    place = "" if store is None else f"{store} version {kb.version}"
+    _keep_rejected(kb, store, rejected)
+    _answer(kb, as_json=as_json, profile=profile)
+    if not quiet:
+        note(summary(kb.stats, time.perf_counter() - begun, place))
+
+
+def split_inputs(inputs: list[str]) -> tuple[list[Path], list[str]]:
+    """Return the programs and the data among the arguments."""
+    programs = [Path(each) for each in inputs if each.endswith(".dlog")]
+    if not programs:
+        raise typer.BadParameter("name a program: a file whose name ends in .dlog")
+    return programs, [each for each in inputs if not each.endswith(".dlog")]
+
+
+def _refuse(given: dict[str, Any]) -> None:
+    """Refuse what needs Spark; a reader that does not exist is a mistake in the command."""
+    if given["reader"] not in {"auto", "local", "spark"}:
+        raise EngineError(
+            "E120", f"--reader {given['reader']} is not a choice", help="one of auto, local"
+        )
+    for name, value in given.items():
+        if value and value not in {"auto", "local"}:
+            shown = "--reader spark" if name == "reader" else f"--{name}"
+            raise EngineError(
+                "E121", f"{shown} is not supported yet", help="leave it out: files are read locally"
+            )
+
+
+def _materialise(
+    programs: list[Path], data: list[str], chosen: dict[str, Any], *, quiet: bool
+) -> KnowledgeBase:
+    from stratalog.knowledge.build import materialise
+
+    store = chosen.get("store")
+    before = 0 if store is None else current_version(store)
+    printer = listen()
+    note_first_run(quiet)
+    if store is None and not quiet:
+        note("note: without --store DIR the result is not kept")
+    try:
+        kb = materialise(programs, data, **chosen)
+    except EngineError as error:
+        raise _respelled(error, chosen) from None
+    except KeyboardInterrupt:
+        if store is not None and (now := current_version(store)) != before:
+            raise KeyboardInterrupt(f"version {now} had been written") from None
+        raise
+    for warning in kb.stats["warnings"]:
+        printer.show(warning)
+    if not kb.stats["rules"] and not quiet:
+        note("note: the program has no rules, so nothing is derived")
+    return kb
+
+
+def current_version(store: Path) -> int:
+    """Return the store's current version, 0 if it is new; an error if it cannot be made there."""
+    from stratalog.errors import StoreError
+    from stratalog.pipeline.layout import foreign_names
+    from stratalog.pipeline.store import Store
+
+    try:
+        return Store.open(store).version
+    except StoreError as error:
+        if error.code != "T101":
+            raise
+    if store.exists() and not store.is_dir():
+        raise StoreError(
+            "T108", "a store is a folder, this is a file", path=str(store), help="name a new folder"
+        )
+    if foreign := foreign_names(store):
+        raise StoreError(
+            "T108",
+            f"the folder holds other files ({', '.join(foreign[:3])})",
+            path=str(store),
+            help="name a new or empty folder for the store",
+        )
+    return 0
+
+
+def _respelled(error: EngineError, chosen: dict[str, Any]) -> EngineError:
+    """Return an error about an option as the command line spells it."""
+    message = error.message
+    for name, value in chosen.items():
+        message = message.replace(f"{name}={value!r} ", f"--{name.replace('_', '-')} {value} ")
+    return EngineError(error.code, message, path=error.path, line=error.line, help=error.help)
+
+
+def _keep_rejected(kb: KnowledgeBase, store: Path | None, target: Path | None) -> None:
+    """Write the lines that were skipped, and say how many there are and where they are."""
+    report = kb.report
+    if report is None or not report.bad_lines:
+        return
+    for bad in report.samples:
+        place = ":".join(str(part) for part in (bad.path, bad.line) if part)
+        note(f"skipped: {bad.reason}\n  {place}")
+    if target is None and store is not None:
+        target = rejected_path(store, kb.version)
+    shown = f" -> {target}" if target else ""
+    note(f"{report.bad_lines:,} bad lines skipped{shown}")
+    if target is not None:
+        _write_rejected(report.rejected, target)
+    if report.rejected_not_kept:
+        note(f"{report.rejected_not_kept:,} of them are not in the file, which would be too long")
+
+
+def rejected_path(store: Path, version: int) -> Path:
+    """Return where a store keeps the lines that were rejected when a version was made."""
+    return store / "rejected" / f"version-{version}.jsonl"
+
+
+def _write_rejected(rejected: list[tuple[str, int | None, str]], target: Path) -> None:
+    from stratalog.errors import DataError
+
+    lines = [json.dumps({"path": p, "line": n, "text": t}) + "\n" for p, n, t in rejected]
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text("".join(lines), encoding="utf-8")
+    except OSError as error:
+        raise DataError(
+            "D313",
+            f"the rejected lines cannot be written: {error.strerror or error}",
+            path=str(target),
+            help="all else was done; check the folder and its permissions",
+        ) from None
+
+
+def _answer(kb: KnowledgeBase, *, as_json: bool, profile: bool) -> None:
+    rules = kb.profile() if profile else []
+    if as_json:
+        extra = {"profile": rules} if profile else {}
+        print(json.dumps({**kb.stats, **extra}, ensure_ascii=False))  # noqa: T201  # the answer
+    elif profile:
+        show_profile(rules)
+
+
+def show_profile(rules: list[dict[str, Any]]) -> None:
+    """Print what each rule cost."""
+    names = ("seconds", "derivations", "rows", "rule")
+    rows = [[f"{r['seconds']:.4f}", r["derivations"], r["rows"], r["rule"]] for r in rules]
+    show_rows(names, rows, sys.stdout)

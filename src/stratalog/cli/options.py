@@ -1,0 +1,62 @@
+"""Options that several commands share, and the values that need reading."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+UNITS = {"": 1, "B": 1}
+UNITS |= {f"{letter}B": 1000**power for power, letter in enumerate("KMGT", 1)}
+UNITS |= {f"{letter}IB": 1024**power for power, letter in enumerate("KMGT", 1)}
+UNITS |= {letter: 1024**power for power, letter in enumerate("KMGT", 1)}
+
+_AMOUNT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*")
+
+FORMATS = ("table", "csv", "tsv", "jsonl", "nt", "parquet")
+
+
+def parse_amount(text: str) -> int:
+    """Return bytes: `4GiB`, `500MB` and plain numbers are read."""
+    found = _AMOUNT.fullmatch(text)
+    if found is None or found[2].upper() not in UNITS:
+        raise typer.BadParameter(f"{text!r} is no amount of memory; write 4GiB, 500MB or bytes")
+    return int(float(found[1]) * UNITS[found[2].upper()])
+
+
+def parse_format(text: str) -> str:
+    """Return the output format, if there is such a one."""
+    if text not in FORMATS:
+        raise typer.BadParameter(f"{text!r} is not one of {', '.join(FORMATS)}")
+    return text
+
+
+def not_yet(name: str) -> Any:  # noqa: ANN401  # typer's
+    """Return a hidden option that is refused as not supported yet."""
+    return typer.Option(name, hidden=True)
+
+
+StorePath = Annotated[Path, typer.Argument(metavar="STORE", help="The store's folder.")]
+Version = Annotated[
+    int | None,
+    typer.Option("--version", min=1, metavar="N", help="Read version N, not the current."),
+]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        parser=parse_format,
+        metavar="FORMAT",
+        help=f"{', '.join(FORMATS)}; by default what FILE's name tells, or table.",
+    ),
+]
+Limit = Annotated[int | None, typer.Option("--limit", min=0, metavar="N", help="At most N rows.")]
+Output = Annotated[
+    str | None, typer.Option("-o", "--output", metavar="FILE", help="Write to FILE, not to stdout.")
+]
+Header = Annotated[bool, typer.Option("--header", help="Write column names into CSV and TSV.")]
+Sorted = Annotated[bool, typer.Option("--sorted", help="Write lines in byte order.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, notes or summary.")]

@@ -1,0 +1,62 @@
+"""`stratalog query`: questions to a store."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
+from stratalog.cli import options as o
+from stratalog.cli.output import Form, chosen_format, write_table
+from stratalog.cli.show import note, note_first_run
+
+HELP = """Answer a query: a body, whose columns are its variables, or a rule, whose columns are
+those of its head. A query without variables answers true or false."""
+
+EXAMPLES = """\b
+Examples:
+  stratalog query kb 'path(?x, "c")'
+  stratalog query kb 'top(?x) :- edge(?x, ?y), NOT edge(?z, ?x)' --format csv
+  stratalog query kb 'AGGREGATE(edge(?x, ?y) ON ?x BIND COUNT(?y) AS ?n), FILTER(?n > 2)'"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("query", help=HELP, epilog=EXAMPLES)(_command)
+
+
+def _command(  # noqa: PLR0913  # the contract's options
+    *,
+    store: o.StorePath,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="A body or a rule.")],
+    limit: o.Limit = None,
+    data_format: o.Format = None,
+    output: o.Output = None,
+    in_order: o.Sorted = False,
+    header: o.Header = False,
+    version: o.Version = None,
+    timeout: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Stop after this time.")
+    ] = None,
+    quiet: o.Quiet = False,
+) -> None:
+    from stratalog.knowledge.persist import open_store
+
+    if timeout is not None and timeout <= 0:
+        raise typer.BadParameter("--timeout is not a positive number of seconds")
+    form = Form(chosen_format(data_format, output), limit, header=header, in_order=in_order)
+    note_first_run(quiet)
+    kb = open_store(store, version)
+    kb.set_timeout(timeout)
+    answers = kb.query(query)
+    if not answers.num_columns and form.format == "table" and output is None:
+        print("true" if answers.num_rows else "false")  # noqa: T201  # the answer
+        return
+    if limit is not None and not in_order:
+        answers, form = answers.slice(0, limit), replace(form, limit=max(limit, 0))
+    count = write_table(answers, form, output)
+    sys.stdout.flush()
+    if not quiet:
+        note(f"{count:,} answer{'' if count == 1 else 's'}" + (f" -> {output}" if output else ""))

@@ -1,0 +1,171 @@
+"""What people see: notes and errors on stderr; tables, ruled on a terminal, aligned in a pipe."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+NUMBERS = ("int", "uint", "float", "double", "decimal")  # Arrow types aligned to the right
+_RED, _YELLOW, _PLAIN = "\033[1;31m", "\033[1;33m", "\033[0m"
+_CONTROLS = r"[\x00-\x1f\x7f-\x9f]"
+
+
+def note(text: str) -> None:
+    """Print a line for the person at the terminal."""
+    print(text, file=sys.stderr, flush=True)  # noqa: T201  # stderr is for this
+
+
+def show_error(text: str) -> None:
+    """Print an error, its code in bold red on a terminal."""
+    note(_coloured(text, _RED))
+
+
+def show_warning(text: str) -> None:
+    """Print a warning."""
+    note(_coloured(f"warning: {text}", _YELLOW))
+
+
+def _coloured(text: str, colour: str) -> str:
+    code, colon, rest = text.partition(":")
+    return f"{colour}{code}{_PLAIN}{colon}{rest}" if is_terminal(sys.stderr) and colon else text
+
+
+def is_terminal(stream: TextIO) -> bool:
+    """Return whether a person reads the stream."""
+    return bool(getattr(stream, "isatty", lambda: False)())
+
+
+class WarningPrinter(logging.Handler):
+    """Prints what the library logs as it comes, each text once."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self._seen: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.show(record.getMessage())
+
+    def show(self, text: str) -> None:
+        """Print a warning that was not printed before."""
+        if text not in self._seen:
+            self._seen.add(text)
+            show_warning(text)
+
+
+def listen() -> WarningPrinter:
+    """Return a printer of the library's warnings, in place of earlier ones."""
+    log = logging.getLogger("stratalog")
+    for handler in [h for h in log.handlers if isinstance(h, WarningPrinter)]:
+        log.removeHandler(handler)
+    printer = WarningPrinter()
+    log.addHandler(printer)
+    return printer
+
+
+def note_first_run(quiet: bool = False) -> None:
+    """Say that kernels will be compiled, if this has not happened on this machine before."""
+    from stratalog.kernels.jit import is_compiled
+
+    if not quiet and not is_compiled():
+        note("compiling kernels for this machine, once: about a minute")
+
+
+def show_table(table: pa.Table, target: TextIO) -> None:
+    """Print a table: ruled on a terminal, otherwise aligned text."""
+    texts = [_cells(column) for column in table.columns]
+    if not texts:
+        _put(target, "()\n" * table.num_rows)
+    elif is_terminal(target):
+        _show_ruled(table, texts)
+    else:
+        _put(target, _aligned(table, texts))
+
+
+def show_rows(names: Sequence[str], rows: Sequence[Sequence[object]], target: TextIO) -> None:
+    """Print a few rows of Python values as a table."""
+    import pyarrow as pa
+
+    columns = list(zip(*rows, strict=True)) or [()] * len(names)
+    arrays = [pa.array(list(column), None if column else pa.string()) for column in columns]
+    show_table(pa.table(arrays, names=list(names)), target)
+
+
+def _put(target: TextIO, text: str) -> None:
+    target.write(text)
+    target.flush()
+
+
+def _cells(column: Any) -> Any:  # noqa: ANN401  # Arrow has no types
+    """Return the canonical text of each value, control characters escaped."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from stratalog.lang.terms import STRING
+    from stratalog.pipeline.native import kind_of, native_texts, plain_array
+
+    values = plain_array(column)
+    if kind_of(values.type) not in {None, STRING}:
+        coded = values.dictionary_encode()
+        values = native_texts(coded.dictionary)[0].take(coded.indices)
+    values = pc.cast(values, pa.large_string()).fill_null("")
+    odd = pc.match_substring_regex(values, _CONTROLS)
+    if not pc.any(odd, min_count=0).as_py():
+        return values
+    exact = [_escaped(text) for text in values.filter(odd).to_pylist()]
+    return pc.replace_with_mask(values, odd, pa.array(exact, pa.large_string()))
+
+
+def _escaped(text: str) -> str:
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _is_number(column: Any) -> bool:  # noqa: ANN401
+    return str(column.type).startswith(NUMBERS)
+
+
+def _aligned(table: pa.Table, texts: list[Any]) -> str:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    padded = []
+    for name, column, cells in zip(table.column_names, table.columns, texts, strict=True):
+        whole = pa.concat_arrays([pa.array([name], pa.large_string()), cells])
+        width = pc.max(pc.utf8_length(whole)).as_py()
+        pad = pc.utf8_lpad if _is_number(column) else pc.utf8_rpad
+        padded.append(pad(whole, width))
+    lines = pc.binary_join_element_wise(*padded, pa.scalar("  ", pa.large_string()))
+    return "\n".join(pc.utf8_rtrim_whitespace(lines).to_pylist()) + "\n"
+
+
+def _show_ruled(table: pa.Table, texts: list[Any]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    ruled = Table(box=box.SIMPLE_HEAD, header_style="bold")
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        ruled.add_column(
+            Text(name), justify="right" if _is_number(column) else "left", overflow="fold"
+        )
+    for row in zip(*(cells.to_pylist() for cells in texts), strict=True):
+        ruled.add_row(*(Text(cell) for cell in row))
+    Console().print(ruled)
+
+
+def summary(stats: dict[str, Any], seconds: float, place: str = "") -> str:
+    """Return the line that ends a run."""
+    return (
+        f"{stats['explicit']:,} explicit + {stats['derived']:,} derived facts, "
+        f"{_plural(stats['rounds'], 'round')}, {_plural(stats['derivations'], 'derivation')}, "
+        f"{seconds:.2f} s" + (f" -> {place}" if place else "")
+    )
+
+
+def _plural(amount: int, word: str) -> str:
+    return f"{amount:,} {word}{'' if amount == 1 else 's'}"

@@ -1,0 +1,140 @@
+"""`stratalog stats` and `stratalog versions`: what a store says about itself."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stratalog.cli import options as o
+from stratalog.cli.materialise import rejected_path, show_profile
+from stratalog.cli.show import note, note_first_run, show_rows
+
+if TYPE_CHECKING:
+    from stratalog.pipeline.store import Store
+
+STATS_HELP = """Print what a store holds and what making it took."""
+
+STATS_EXAMPLES = """\b
+Examples:
+  stratalog stats kb
+  stratalog stats kb --json | jq .bytes_per_fact
+  stratalog stats kb --profile --version 2"""
+
+VERSIONS_HELP = """List the versions of a store, compare two of them, or drop one.
+
+--compare A B prints how many facts of each predicate B has and A has not (added), and the
+other way round (removed). The current version cannot be dropped."""
+
+VERSIONS_EXAMPLES = """\b
+Examples:
+  stratalog versions kb
+  stratalog versions kb --compare 1 2
+  stratalog versions kb --drop 1"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("stats", help=STATS_HELP, epilog=STATS_EXAMPLES)(_stats)
+    app.command("versions", help=VERSIONS_HELP, epilog=VERSIONS_EXAMPLES)(_versions)
+
+
+def _stats(
+    *,
+    store: o.StorePath,
+    version: o.Version = None,
+    as_json: o.AsJson = False,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Time, rows and derivations per rule, when made.")
+    ] = False,
+    quiet: o.Quiet = False,
+) -> None:
+    from stratalog.pipeline.store import Store
+
+    opened = Store.open(store)
+    number = opened.version if version is None else version
+    saved: Any = opened.statistics(version)
+    stats = {k: v for k, v in saved.items() if k not in {"origins", "profile"}}
+    stats["version"] = number
+    rules = saved.get("profile", [])
+    if as_json:
+        extra = {"profile": rules} if profile else {}
+        print(json.dumps({**stats, **extra}, ensure_ascii=False))  # noqa: T201  # the answer
+    elif profile:
+        show_profile(rules)
+    else:
+        show_rows(("what", "value"), list(_readable(stats)), sys.stdout)
+    if not quiet:
+        note(f"{stats['facts']:,} facts in version {number} of {store}")
+
+
+def _readable(stats: dict[str, Any]) -> Any:  # noqa: ANN401  # pairs of texts
+    for name, value in stats.items():
+        if isinstance(value, dict):
+            yield from ((f"{name}.{inner}", _shown(each)) for inner, each in value.items())
+        elif isinstance(value, list):
+            yield name, f"{len(value):,}"
+        else:
+            yield name, _shown(value)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:,.3f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _versions(
+    *,
+    store: o.StorePath,
+    compare: Annotated[
+        tuple[int, int] | None, typer.Option(metavar="A B", help="Count facts added and removed.")
+    ] = None,
+    drop: Annotated[int | None, typer.Option(min=1, metavar="N", help="Remove version N.")] = None,
+    as_json: o.AsJson = False,
+    quiet: o.Quiet = False,
+) -> None:
+    from stratalog.pipeline.store import Store
+
+    if compare and drop:
+        raise typer.BadParameter("--compare and --drop exclude each other")
+    opened = Store.open(store)
+    if drop:
+        opened.drop(drop)
+        rejected_path(Path(store), drop).unlink(missing_ok=True)
+        if not quiet:
+            note(f"version {drop} of {store} is gone")
+    elif compare:
+        note_first_run(quiet)
+        _compare(store, compare, as_json=as_json, quiet=quiet)
+    else:
+        _list(opened, as_json=as_json)
+
+
+def _list(opened: Store, *, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    found = opened.versions()
+    if as_json:
+        print(json.dumps([asdict(version) for version in found]))  # noqa: T201  # the answer
+        return
+    names = ("version", "created", "facts", "explicit", "bytes", "note")
+    rows = [(v.number, v.created[:19], v.facts, v.explicit, v.bytes, v.note) for v in found]
+    show_rows(names, rows, sys.stdout)
+
+
+def _compare(store: Path, numbers: tuple[int, int], *, as_json: bool, quiet: bool) -> None:
+    from stratalog.knowledge.compare import compare_versions
+
+    changes = compare_versions(store, *numbers)
+    if as_json:
+        print(json.dumps(changes, ensure_ascii=False))  # noqa: T201  # the answer
+    else:
+        rows = [(name, c["added"], c["removed"]) for name, c in changes.items()]
+        show_rows(("predicate", "added", "removed"), rows, sys.stdout)
+    if not quiet:
+        added, removed = (sum(c[k] for c in changes.values()) for k in ("added", "removed"))
+        note(f"version {numbers[0]} -> {numbers[1]}: +{added:,} -{removed:,} facts")

@@ -1,0 +1,79 @@
+"""`stratalog warmup`: compile all kernels now, so that no later run has to."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+
+import typer
+
+from stratalog.cli import options as o
+from stratalog.cli.show import note
+
+HELP = """Compile all kernels for this machine, which the first runs would do otherwise. They are
+kept in ~/.cache/stratalog, or in the folder that STRATALOG_CACHE_DIR names; a new version of
+Stratalog, Numba or NumPy compiles anew."""
+
+EXAMPLES = """\b
+Examples:
+  stratalog warmup
+  STRATALOG_CACHE_DIR=/opt/kernels stratalog warmup"""
+
+PROGRAM = """
+path(?x, ?y) :- edge(?x, ?y) .
+path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .
+loop(?x) :- path(?x, ?x) .
+end(?y) :- edge(?x, ?y), NOT edge(?y, ?z) .
+both(?x, ?y, ?z) :- edge(?x, ?y), edge(?y, ?z), NOT edge(?z, ?x) .
+degree(?x, ?n) :- AGGREGATE(edge(?x, ?y) ON ?x BIND COUNT(?y) AS ?n) .
+next(?x, ?m) :- degree(?x, ?n), BIND(?n + 1 AS ?m), FILTER(?m < 9) .
+[?x, ?p, ?y] :- [?p, <urn:inverse>, ?q], [?y, ?q, ?x] .
+flag() :- edge("a", "b") .
+"""
+
+TRIPLES = """<urn:a> <urn:p> <urn:b> .
+<urn:p> <urn:inverse> <urn:q> .
+_:n <urn:q> "text"@en .
+<urn:a> <urn:q> "caf\\u00e9 \\"x\\"" .
+<urn:a> <urn:q> "1"^^<http://www.w3.org/2001/XMLSchema#integer> .
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("warmup", help=HELP, epilog=EXAMPLES)(_command)
+
+
+def _command(*, quiet: o.Quiet = False) -> None:
+    from stratalog.kernels.jit import cache_folder
+
+    begun = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        exercise(Path(folder))
+    if not quiet:
+        seconds = time.perf_counter() - begun
+        note(f"kernels are ready in {cache_folder()}, after {seconds:.1f} s")
+
+
+def exercise(folder: Path) -> None:
+    """Make every kernel run, which compiles it: read, reason, ask, save and open."""
+    import numpy as np
+
+    from stratalog.knowledge.build import materialise
+    from stratalog.knowledge.persist import open_store
+    from stratalog.pipeline.dictionary import Dictionary
+
+    (folder / "edge.csv").write_text("a,b\nb,c\nc,a\nc,d\n")
+    (folder / "data.nt").write_text(TRIPLES)
+    (folder / "quads.nq").write_text("<urn:a> <urn:p> <urn:b> <urn:g> .\n")
+    many = {"pair": np.arange(20_000, dtype=np.int64).reshape(-1, 2)}  # tables grow
+    data = [folder / "edge.csv", folder / "data.nt", folder / "quads.nq", many]
+    materialise(PROGRAM, data, store=folder / "store", progress=False)
+    kb = open_store(folder / "store")
+    kb.facts("path")
+    kb.query('path(?x, ?y), NOT path(?y, "d"), FILTER(?x != ?y)')
+    assert ("a", "b") in kb["edge"]  # noqa: S101  # membership has kernels of its own
+    dictionary = Dictionary()
+    dictionary.encode([])
+    dictionary.truncate(0)

@@ -1,0 +1,50 @@
+"""`import stratalog` is quick, because nothing heavy is imported before it is needed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+MOST_SECONDS = 0.3
+HEAVY = ("numba", "numpy", "pyarrow", "pyoxigraph", "pandas", "polars", "rich", "lark", "typer")
+
+
+def python(code: str) -> str:
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return run.stdout
+
+
+def test_import_is_quick():
+    measure = (
+        "import time; t = time.perf_counter(); import stratalog; print(time.perf_counter() - t)"
+    )
+    assert min(float(python(measure)) for _ in range(5)) < MOST_SECONDS
+
+
+def test_import_brings_nothing_heavy_along():
+    loaded = python("import stratalog, sys; print(*sys.modules)").split()
+    assert sorted(set(HEAVY) & set(loaded)) == []
+
+
+@pytest.mark.parametrize("name", ["IRI", "BNode", "Literal", "StratalogError"])
+def test_values_and_errors_need_no_engine(name: str):
+    loaded = python(f"import stratalog, sys; stratalog.{name}; print(*sys.modules)").split()
+    assert sorted({"numba", "pyarrow"} & set(loaded)) == []
+
+
+def test_every_public_name_can_be_imported():
+    code = "import stratalog; print(*(n for n in stratalog.__all__ if not hasattr(stratalog, n)))"
+    assert python(code).split() == []
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    code = "import stratalog\ntry: stratalog.nothing\nexcept AttributeError as error: print(error)"
+    assert "nothing" in python(code)
+
+
+def test_the_version_of_the_package_is_that_of_its_metadata():
+    code = "import stratalog as s, importlib.metadata as m; print(m.version('stratalog'), s.__version__)"
+    installed, own = python(code).split()
+    assert installed == own
