@@ -1,10 +1,12 @@
-"""Materialise RDF data with Stratalog and with nemo-python in one run; print and save the comparison.
+"""Materialise RDF data with Stratalog and with nemo-python in one run; print and save the
+comparison.
 
     python benchmarks/nemo.py RULES.dlog DATA.nt.gz [--runs 5] [--json FILE]
 
-Facts per predicate are compared before any time is shown. Both start from relations split by predicate and
-encoded as integers (nemo reads them from CSV), so that reasoning alone can be compared; loading is printed for
-both. CPU seconds, the minimum of the runs, single thread. Stratalog keeps both derivation counts, nemo none.
+Facts per predicate are compared before any time is shown. Both start from relations split by
+predicate and encoded as integers (nemo reads them from CSV), so that reasoning alone can be
+compared; loading is printed for both. CPU seconds, the minimum of the runs, single thread.
+Stratalog keeps both derivation counts, nemo none.
 """
 
 from __future__ import annotations
@@ -22,7 +24,6 @@ import nmo_python
 import numpy as np
 
 from stratalog.engine.columnar.engine import ColumnarEngine
-from stratalog.facts.labels import I
 from stratalog.knowledge.build import load_program
 from stratalog.lang.syntax import Atom, Predicate, Variable
 from stratalog.pipeline.dictionary import Dictionary
@@ -39,7 +40,9 @@ def main() -> None:
     encoded = encode_facts(options.data, prefixes=program.prefixes, dictionary=dictionary)
     parse = time.process_time() - begun
     plan = plan_program(program, encoded.predicates())
-    ours = [_ours(plan, encoded, dictionary) for _ in range(options.runs + 1)][1:]  # the first compiles
+    ours = [_ours(plan, encoded, dictionary) for _ in range(options.runs + 1)][
+        1:
+    ]  # the first compiles
     with tempfile.TemporaryDirectory() as folder:
         peers = [_nemo(plan, encoded, Path(folder)) for _ in range(options.runs)]
     _compare(ours[0]["facts"], peers[0]["facts"])
@@ -50,7 +53,9 @@ def main() -> None:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("rules")
     parser.add_argument("data", nargs="+")
     parser.add_argument("--runs", type=int, default=5)
@@ -95,7 +100,7 @@ def _nemo(plan, encoded, folder: Path) -> dict:
             lines.append(
                 f'@import {names[predicate]} :- csv{{resource="{path}", format=({columns_text})}} .'
             )
-    lines += [_nemo_rule(rule, names, encoded) for rule in plan.rules]
+    lines += [_nemo_rule(rule, names) for rule in plan.rules]
     lines += [f"@output {name} ." for name in names.values()]
     engine = nmo_python.NemoEngine(nmo_python.load_string("\n".join(lines)))
     engine.reason()
@@ -110,7 +115,7 @@ def _all_predicates(plan, encoded) -> set[Predicate]:
     return used | set(encoded.predicates())
 
 
-def _nemo_rule(rule, names, encoded) -> str:
+def _nemo_rule(rule, names) -> str:
     if rule.negated or rule.builtins or rule.grouping:
         sys.exit("this benchmark compares positive rules only")
 
@@ -147,14 +152,14 @@ def _result(ours: list[dict], peers: list[dict], parse: float) -> dict:
 
 
 def _show(result: dict) -> None:
-    print(f"{result['facts']:,} facts, {result['derivations']:,} derivations; facts per predicate equal")
+    print(f"{result['facts']:,} facts, {result['derivations']:,} derivations; both agree")
     print(f"{'CPU seconds':<12}{'load':>10}{'reason':>10}")
     for name in ("stratalog", "nemo"):
         print(f"{name:<12}{result[name]['load']:>10.3f}{result[name]['reason']:>10.3f}")
     print(f"parsing the RDF and encoding it took Stratalog {result['stratalog']['parse']:.3f} s")
     print(f"reasoning: {result['times_faster']} times faster than nemo")
     print(
-        f"{result['bytes_per_binary_fact']} bytes per binary fact (membership, both indexes, label, counts);"
+        f"{result['bytes_per_binary_fact']} bytes per binary fact, both indexes included;"
         f" resident {result['resident_bytes'] / 2**20:,.0f} MiB (both systems)"
     )
 

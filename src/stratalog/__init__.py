@@ -1,10 +1,10 @@
 """Stratalog: Datalog materialisation, kept exact while facts come and go.
 
-    import stratalog as sl
+import stratalog as sl
 
-    kb = sl.materialise("path(?x, ?z) :- edge(?x, ?z) . path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .",
-                        {"edge": [("a", "b"), ("b", "c")]})
-    kb.facts("path")
+kb = sl.materialise("path(?x, ?z) :- edge(?x, ?z) . path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .",
+                    {"edge": [("a", "b"), ("b", "c")]})
+kb.facts("path")
 """
 
 from __future__ import annotations

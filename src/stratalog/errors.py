@@ -15,6 +15,7 @@ class StratalogError(Exception):
         line: int | None = None,
         column: int | None = None,
         source: str | None = None,
+        caret: int | None = None,
         help: str | None = None,  # noqa: A002  # the word that the message prints
     ) -> None:
         self.code = code
@@ -23,6 +24,9 @@ class StratalogError(Exception):
         self.line = line
         self.column = column
         self.source = source
+        self.caret = (
+            caret or column
+        )  # where `source` is a window of the line, the caret's place in it
         self.help = help
         super().__init__(self._render())
 
@@ -33,8 +37,8 @@ class StratalogError(Exception):
             lines.append(f"  {place if self.path else 'line ' + place}")
         if self.source is not None:
             lines.append(f"    {self.source}")
-            if self.column:
-                lines.append("    " + " " * (self.column - 1) + "^")
+            if self.caret:
+                lines.append("    " + " " * (self.caret - 1) + "^")
         if self.help:
             lines.append(f"  help: {self.help}")
         return "\n".join(lines)

@@ -1,6 +1,8 @@
-"""`apply` of the columnar engine against the definition of Π[Iᵖ, Iⁿ : Δᵖ, Δⁿ], which the reference engine spells out.
+"""`apply` of the columnar engine against the definition of Π[Iᵖ, Iⁿ : Δᵖ, Δⁿ], which the reference
+engine spells out.
 
-Results alone cannot see an instance that is considered twice: the counts of heads must be equal too.
+Results alone cannot see an instance that is considered twice: the counts of heads must be equal
+too.
 """
 
 import numpy as np
@@ -49,7 +51,9 @@ constants = st.integers(0, 2)
 
 @st.composite
 def fact_lists(draw, size=12):
-    found = draw(st.lists(st.tuples(predicates, st.tuples(constants, constants, constants)), max_size=size))
+    found = draw(
+        st.lists(st.tuples(predicates, st.tuples(constants, constants, constants)), max_size=size)
+    )
     return sorted({(predicate, args[: predicate.arity]) for predicate, args in found})
 
 

@@ -1,7 +1,8 @@
 """Each case of the delta versions matters: change any one, and instances are lost or met twice.
 
-Every mutation below is applied to `plan/delta.py` while a small program runs on the columnar engine; the
-derivations must then differ from the definition's, which the reference engine spells out.
+Every mutation below is applied to `plan/delta.py` while a small program runs on the columnar
+engine; the derivations must then differ from the definition's, which the reference engine spells
+out.
 """
 
 import pytest
@@ -25,7 +26,9 @@ NEG_DELTA = [(Q, (2, 0)), (R, (1,)), (R, (2,)), (Q, (2, 1)), (Q, (2, 2)), (Q, (1
 MUTATIONS = {
     "an earlier positive atom is read from all of pos": ("role", Role.OLD, Role.FULL, False),
     "a later positive atom is read without the delta": ("role", Role.FULL, Role.OLD, False),
-    "positive atoms of a negative version are read from all of pos": ("role", Role.OLD, Role.FULL, True),
+    "positive atoms of a negative version are read from all of pos": (
+        "role", Role.OLD, Role.FULL, True,
+    ),
     "an earlier negative atom may be in the delta": (
         "negated_role", Role.OUTSIDE_BOTH, Role.OUTSIDE, True,
     ),

@@ -1,4 +1,4 @@
-"""Queries: a body or a rule in the rule language becomes planned rules that store nothing for good."""
+"""Queries: a body or a rule becomes planned rules that store nothing for good."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from stratalog.plan.lower import bound_variables, lower_rules, variables_of
 from stratalog.plan.rules import PlannedRule
 from stratalog.plan.triples import copying_rules, is_triple_shaped, reads_triples, store_as_triples
 
-_SPARQL = re.compile(r"\s*(?:(?:PREFIX|BASE)\b[^\n]*\n\s*)*(SELECT|ASK|CONSTRUCT|DESCRIBE)\b", re.I)
+_SPARQL = re.compile(
+    r"\s*(?:(?:PREFIX|BASE)\b[^\n]*\n\s*)*(SELECT|ASK|CONSTRUCT|DESCRIBE)\b", re.IGNORECASE
+)
 _numbers = count(1)
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query ready to run: `hidden` rules first, in order, then `answer`, whose head is the result."""
+    """A query ready to run: `hidden` rules in order, then `answer`, whose head is the result."""
 
     columns: tuple[str, ...]
     hidden: tuple[PlannedRule, ...]
@@ -62,7 +64,7 @@ def plan_query(text: str, vocabulary: Vocabulary) -> Query:
 
 
 def _as_rule(body: tuple[Literal, ...], text: str) -> Rule:
-    """Return the body as a rule whose head has the variables that it binds, in order of appearance."""
+    """Return the body as a rule whose head has the variables that it binds, in order."""
     bound = bound_variables(body)
     seen = dict.fromkeys(v for literal in body for v in variables_of(literal))
     visible = tuple(v for v in seen if v in bound)
@@ -78,9 +80,7 @@ def _single_head(rule: Rule) -> Atom:
     return rule.heads[0]
 
 
-def _refuse_unknown(
-    rules: Sequence[PlannedRule], rule: Rule, vocabulary: Vocabulary
-) -> None:
+def _refuse_unknown(rules: Sequence[PlannedRule], rule: Rule, vocabulary: Vocabulary) -> None:
     for atom in (a for r in rules for a in (*r.body, *r.negated)):
         predicate = atom.predicate
         open_ended = vocabulary.stored_as_triples and is_triple_shaped(predicate)
@@ -112,4 +112,3 @@ def _column_names(args: tuple[Argument, ...]) -> tuple[str, ...]:
         name = argument.name if isinstance(argument, Variable) else f"c{i}"
         names.append(name if name not in names else f"{name}_{i}")
     return tuple(names)
-

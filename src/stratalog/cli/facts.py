@@ -12,7 +12,7 @@ import typer
 
 from stratalog.cli import options as o
 from stratalog.cli.output import Form, chosen_format, opened, text_file, write_table, write_to
-from stratalog.cli.show import note, note_first_run, show_rows
+from stratalog.cli.show import note, note_first_run, plural, show_rows
 from stratalog.errors import DataError
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _command(  # noqa: PLR0913  # the contract's options
         else _write_one(kb, predicate, form, output, only)
     )
     if not quiet:
-        note(f"{count:,} fact{'' if count == 1 else 's'}" + (f" -> {output}" if output else ""))
+        note(plural(count, "fact") + (f" -> {output}" if output else ""))
 
 
 def _write_one(

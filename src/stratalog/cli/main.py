@@ -24,9 +24,7 @@ STATUS_OF_CODE = {"E120": USAGE, "E121": USER}
 
 NOT_YET = ("update", "explain", "stream", "bench")
 
-UsageError: type[Exception] = typer.BadParameter.__bases__[
-    0
-]  # of the click that this typer brings along
+UsageError: type[Exception] = typer.BadParameter.__bases__[0]  # click's, or typer's own
 
 app = typer.Typer(
     add_completion=False,
@@ -92,7 +90,7 @@ def main(arguments: Sequence[str]) -> int:
         show_error(str(error))
         return STATUS_OF_CODE.get(error.code, ENGINE if isinstance(error, EngineError) else USER)
     except KeyboardInterrupt as stopped:
-        show_error(f"E105: cancelled; {stopped or 'nothing was written'}")
+        show_error(f"E105: cancelled; {str(stopped) or 'nothing was written'}")
         return ENGINE
     except BrokenPipeError:
         _forget_stdout()

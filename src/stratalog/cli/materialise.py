@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stratalog.cli import options as o
-from stratalog.cli.show import listen, note, note_first_run, show_rows, summary
+from stratalog.cli.show import listen, note, note_first_run, plural, show_rows, summary
 from stratalog.errors import EngineError
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def _choice(text: str) -> Any:  # noqa: ANN401  # typer's
 def _command(  # noqa: PLR0913  # the contract's options
     *,
     inputs: Annotated[
-        list[str], typer.Argument(metavar="PROGRAM... [DATA...]", help="Programs and data.")
+        list[str], typer.Argument(metavar="PROGRAM|DATA", help="Programs (.dlog) and data.")
     ],
     store: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Keep the result there, as a new version.")
@@ -209,7 +209,7 @@ def _keep_rejected(kb: KnowledgeBase, store: Path | None, target: Path | None) -
     if target is None and store is not None:
         target = rejected_path(store, kb.version)
     shown = f" -> {target}" if target else ""
-    note(f"{report.bad_lines:,} bad lines skipped{shown}")
+    note(f"{plural(report.bad_lines, 'bad line')} skipped{shown}")
     if target is not None:
         _write_rejected(report.rejected, target)
     if report.rejected_not_kept:

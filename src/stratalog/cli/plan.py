@@ -36,7 +36,7 @@ def register(app: typer.Typer) -> None:
 
 def _command(  # its options
     *,
-    inputs: Annotated[list[str], typer.Argument(metavar="PROGRAM...", help="Files of rules.")],
+    inputs: Annotated[list[str], typer.Argument(metavar="PROGRAM", help="Files of rules.")],
     data: Annotated[
         list[str] | None, typer.Option("--data", metavar="DATA", help="Facts; may be repeated.")
     ] = None,

@@ -10,7 +10,7 @@ import typer
 
 from stratalog.cli import options as o
 from stratalog.cli.output import Form, chosen_format, write_table
-from stratalog.cli.show import note, note_first_run
+from stratalog.cli.show import note, note_first_run, plural
 
 HELP = """Answer a query: a body, whose columns are its variables, or a rule, whose columns are
 those of its head. A query without variables answers true or false."""
@@ -59,4 +59,4 @@ def _command(  # noqa: PLR0913  # the contract's options
     count = write_table(answers, form, output)
     sys.stdout.flush()
     if not quiet:
-        note(f"{count:,} answer{'' if count == 1 else 's'}" + (f" -> {output}" if output else ""))
+        note(plural(count, "answer") + (f" -> {output}" if output else ""))

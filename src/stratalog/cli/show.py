@@ -162,10 +162,11 @@ def summary(stats: dict[str, Any], seconds: float, place: str = "") -> str:
     """Return the line that ends a run."""
     return (
         f"{stats['explicit']:,} explicit + {stats['derived']:,} derived facts, "
-        f"{_plural(stats['rounds'], 'round')}, {_plural(stats['derivations'], 'derivation')}, "
+        f"{plural(stats['rounds'], 'round')}, {plural(stats['derivations'], 'derivation')}, "
         f"{seconds:.2f} s" + (f" -> {place}" if place else "")
     )
 
 
-def _plural(amount: int, word: str) -> str:
+def plural(amount: int, word: str) -> str:
+    """Return an amount of things."""
     return f"{amount:,} {word}{'' if amount == 1 else 's'}"

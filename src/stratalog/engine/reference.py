@@ -1,8 +1,8 @@
 """The reference engine: Python dictionaries and the operators' definitions, read literally.
 
-Slow and obvious on purpose. It shares no evaluation with the columnar engine: no delta versions, no join
-orders, no indexes. An instance belongs to Π[Iᵖ, Iⁿ : Δᵖ, Δⁿ] if its definition says so, and is met once
-because every substitution is tried once.
+Slow and obvious on purpose. It shares no evaluation with the columnar engine: no delta versions,
+no join orders, no indexes. An instance belongs to Π[Iᵖ, Iⁿ : Δᵖ, Δⁿ] if its definition says so,
+and is met once because every substitution is tried once.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class ReferenceEngine:
         for predicate, args in _facts(batch):
             self.stored[predicate][args].labels &= ~(1 << label.bit)
 
-    def apply(  # noqa: PLR0913  # the operator's own arguments
+    def apply(  # the operator's own arguments
         self,
         rules: Sequence[PlannedRule],
         pos: FactSet,

@@ -1,9 +1,10 @@
 """The protocol every engine implements: what an algorithm of `reason/` may ask for.
 
-`apply(rules, pos, neg, pos_delta, neg_delta)` is the papers' operator Π[Iᵖ, Iⁿ : Δᵖ, Δⁿ]. It considers every
-rule instance exactly once: for the positive atom i, earlier atoms range over Iᵖ∖Δᵖ, atom i over Δᵖ, later
-ones over Iᵖ; for the negative atom j, all positive atoms over Iᵖ∖Δᵖ, earlier negative atoms outside Iⁿ∪Δⁿ,
-atom j in Δⁿ, later ones outside Iⁿ. Without deltas it is Π[Iᵖ, Iⁿ]: every instance.
+`apply(rules, pos, neg, pos_delta, neg_delta)` is the papers' operator Π[Iᵖ, Iⁿ : Δᵖ, Δⁿ]. It
+considers every rule instance exactly once: for the positive atom i, earlier atoms range over
+Iᵖ∖Δᵖ, atom i over Δᵖ, later ones over Iᵖ; for the negative atom j, all positive atoms over Iᵖ∖Δᵖ,
+earlier negative atoms outside Iⁿ∪Δⁿ, atom j in Δⁿ, later ones outside Iⁿ. Without deltas it is
+Π[Iᵖ, Iⁿ]: every instance.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class Engine(Protocol[RuleT_contra]):
     def unmark(self, batch: Batch, label: Label) -> None:
         """Take `label` off every fact of the batch."""
 
-    def apply(  # noqa: PLR0913  # the operator's own arguments
+    def apply(  # the operator's own arguments
         self,
         rules: Sequence[RuleT_contra],
         pos: FactSet,
@@ -46,4 +47,4 @@ class Engine(Protocol[RuleT_contra]):
         *,
         count: Count | None = None,
     ) -> Batch:
-        """Return the facts derived by the instances considered; each raises the named count of its head."""
+        """Return the facts derived; each instance raises the named count of its head."""

@@ -1,8 +1,8 @@
 """The marks a stored fact can carry: the papers' sets, one bit each of the label word.
 
-The life of a fact in a materialisation: it is stored without a mark when a rule first derives it (or with
-E if the user gave it), becomes part of the delta of a round, and is marked I when the round ends. A fact
-without any mark belongs to no fact set.
+The life of a fact in a materialisation: it is stored without a mark when a rule first derives it
+(or with E if the user gave it), becomes part of the delta of a round, and is marked I when the
+round ends. A fact without any mark belongs to no fact set.
 """
 
 from __future__ import annotations

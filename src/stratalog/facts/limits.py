@@ -42,5 +42,5 @@ class Limits:
             raise EngineError(
                 "E103",
                 f"more than max_facts={self.max_facts:,} facts while evaluating: {rule}",
-                help="raise max_facts=; if a BIND makes new values without end, bound them with FILTER",
+                help="raise max_facts=; if a BIND makes values without end, bound them with FILTER",
             )

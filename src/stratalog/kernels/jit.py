@@ -1,8 +1,9 @@
 """The decorator of all kernels, and the folder where compiled kernels are kept.
 
-Numba keys its cache by each file's own time stamp, so a cached kernel that calls a kernel of another file
-would survive a change there. Ours is one folder per hash of *all* kernel sources and of the versions of
-Numba and NumPy: a change anywhere compiles anew, and read-only installations work too.
+Numba keys its cache by each file's own time stamp, so a cached kernel that calls a kernel of
+another file would survive a change there. Ours is one folder per hash of *all* kernel sources and
+of the versions of Numba and NumPy: a change anywhere compiles anew, and read-only installations
+work too.
 """
 
 from __future__ import annotations
@@ -40,7 +41,10 @@ def _cache_root() -> Path:
     chosen = os.environ.get("STRATALOG_CACHE_DIR")
     candidates = [Path(chosen)] if chosen else []
     home = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
-    candidates += [Path(home) / "stratalog", Path(tempfile.gettempdir()) / f"stratalog-{os.getuid()}"]
+    candidates += [
+        Path(home) / "stratalog",
+        Path(tempfile.gettempdir()) / f"stratalog-{os.getuid()}",
+    ]
     for folder in candidates:
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)

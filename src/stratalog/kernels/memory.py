@@ -1,8 +1,8 @@
 """Arrays by address: relations have any number of columns and indexes, kernels a fixed signature.
 
-A relation is described to kernels by an int64 array, its *descriptor*; a table of the descriptors' addresses
-names relations by number. Addresses hold no references: whoever fills a descriptor keeps the arrays alive,
-and a kernel reads addresses anew after anything that may have grown a relation.
+A relation is described to kernels by an int64 array, its *descriptor*; a table of the descriptors'
+addresses names relations by number. Addresses hold no references: whoever fills a descriptor keeps
+the arrays alive, and a kernel reads addresses anew after anything that may have grown a relation.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ NULL = 0xFFFFFFFF
 
 def _caster(dtype):
     @intrinsic
-    def cast(typing_context, address):
+    def cast(typing_context, address):  # noqa: ARG001  # numba's signature of an intrinsic
         def build(context, builder, signature, args):
             return builder.inttoptr(args[0], context.get_value_type(signature.return_type))
 

@@ -1,11 +1,12 @@
 """The plan interpreter: one kernel evaluates every rule, a block of bindings at a time.
 
-A plan is an int64 array of steps. Step k reads a block of bindings and fills the next block; when that is
-full, step k + 1 runs on it before step k goes on, so that memory stays bounded whatever the size of the join.
-All cursors live in `state`: the kernel can stop anywhere (buffer full, time slice over) and resume.
+A plan is an int64 array of steps. Step k reads a block of bindings and fills the next block; when
+that is full, step k + 1 runs on it before step k goes on, so that memory stays bounded whatever
+the size of the join. All cursors live in `state`: the kernel can stop anywhere (buffer full, time
+slice over) and resume.
 
-A probe follows the chains of a whole block in passes: each pass advances every chain by one row. The reads of
-a pass do not depend on each other, so their cache misses overlap.
+A probe follows the chains of a whole block in passes: each pass advances every chain by one row.
+The reads of a pass do not depend on each other, so their cache misses overlap.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ BLOCK = 1024  # bindings per block
 SCAN_SLICE = 1 << 20  # rows that a scan visits at most before it looks at the clock
 DESCRIPTOR = 1 << 16  # upper bound of a descriptor's length; descriptors know their own
 
-# A plan: [steps, variables, head relation, count mode, offset of each step ..., offset of the output].
+# A plan: [steps, variables, head relation, count mode, offset of each step ..., offset of the
+# output].
 PLAN_STEPS, PLAN_VARIABLES, PLAN_HEAD, PLAN_MODE, PLAN_OFFSETS = 0, 1, 2, 3, 4
 
 # A step: [operation, relation, index, set, keys, binds, checks, copies], then those lists.
@@ -113,7 +115,7 @@ def _fill_key(plan, at, bind, source, b, key):
 
 @kernel
 def _scan_rows(plan, at, d, state, s, member, bind, source, target):
-    """Produce a block from a delta's list of rows, or from all rows of a relation, for each input binding."""
+    """Produce a block from a delta's rows, or all rows of a relation, for each input binding."""
     operation = plan[at + OPERATION]
     listed = operation != SCAN_ALL
     field = DELTA if operation != SCAN_NEGATED_DELTA else NEGATED_DELTA
@@ -271,9 +273,21 @@ def evaluate(plan, relations, sets, state, bind, active, key, table, n_table, ou
             member = sets[plan[at + SET]]
             if operation == PROBE:
                 m = _probe(
-                    plan, at, d, state, s, member, bind, source, target, active, level, key, slice_end
+                    plan,
+                    at,
+                    d,
+                    state,
+                    s,
+                    member,
+                    bind,
+                    source,
+                    target,
+                    active,
+                    level,
+                    key,
+                    slice_end,
                 )
-            elif operation == MEMBER or operation == ABSENT:
+            elif operation in (MEMBER, ABSENT):
                 m = _look_up(plan, at, d, state, s, member, bind, source, target, key)
             else:
                 m = _scan_rows(plan, at, d, state, s, member, bind, source, target)
@@ -292,7 +306,7 @@ def evaluate(plan, relations, sets, state, bind, active, key, table, n_table, ou
 
 @kernel
 def _climb(state, level):
-    """Return the nearest level at or above `level` whose input is not used up, -1 if there is none."""
+    """Return the nearest level, from `level` up, whose input is not used up, or -1."""
     while level >= 0 and state[RUN_STATE + level * LEVEL_STATE + EXHAUSTED] != 0:
         level -= 1
     return level
@@ -308,8 +322,8 @@ def evaluate_all(
 ):
     """Run plans one after the other and merge what they derive into their head relations.
 
-    Returns DONE, PAUSED, or that the head relation of plan batch[PLAN_NUMBER] must GROW or PROMOTE first.
-    profile[p] gains the derivations, rows visited and microseconds of plan p.
+    Returns DONE, PAUSED, or that the head relation of plan batch[PLAN_NUMBER] must GROW or PROMOTE
+    first. profile[p] gains the derivations, rows visited and microseconds of plan p.
     """
     nothing = out[:, :0]
     slice_end = state[WORK] + work

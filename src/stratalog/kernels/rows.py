@@ -48,7 +48,7 @@ def hash_step(h, value):
 
 @kernel
 def slot_of(h, n_slots):
-    """Return a slot for a hash: multiply-shift on the upper half, so that any table size will do."""
+    """Return a slot for a hash: multiply-shift on the upper half, for any table size."""
     return ((h >> _SHIFT) * np.uint64(n_slots)) >> _SHIFT
 
 
@@ -82,8 +82,9 @@ def find(d, key):
 def merge(d, out, begin, end, mode, slots_of):
     """Find or insert the candidates out[:, begin:end]; return how many were done.
 
-    `mode` is the count that each candidate raises by one (0 or 1), UNCOUNTED, or AS_EXPLICIT. Rows touched
-    for the first time are marked SEEN and listed. Stops early only when a 32-bit count would overflow.
+    `mode` is the count that each candidate raises by one (0 or 1), UNCOUNTED, or AS_EXPLICIT. Rows
+    touched for the first time are marked SEEN and listed. Stops early only when a 32-bit count
+    would overflow.
     """
     arity = d[ARITY]
     capacity = d[CAPACITY]
@@ -91,7 +92,7 @@ def merge(d, out, begin, end, mode, slots_of):
     slots = u32(d[SLOTS], n_slots)
     labels = u16(d[LABELS], capacity)
     touched = u32(d[TOUCHED], d[TOUCHED_CAPACITY])
-    counted = mode if mode >= 0 else 0
+    counted = max(mode, 0)
     narrow = i32(d[COUNT_NONRECURSIVE + counted], capacity)
     wide = i64(d[COUNT_NONRECURSIVE + counted], capacity)
     is_wide = d[WIDE] != 0

@@ -1,9 +1,9 @@
-"""One face for both engines: what a knowledge base asks of an engine beyond the algorithms' protocol."""
+"""One face for all engines: what a knowledge base asks beyond the algorithms' protocol."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from stratalog.pipeline.dictionary import Dictionary
 from stratalog.plan.rules import PlannedRule
 
 Ids = npt.NDArray[np.uint32]
+Labels = npt.NDArray[np.unsignedinteger[Any]]
 Counts = npt.NDArray[np.int64]
 
 
@@ -26,27 +27,32 @@ class Host(Protocol):
     """An engine with facts in and out."""
 
     name: str
-    engine: Engine[PlannedRule]
     limits: Limits
+
+    @property
+    def engine(self) -> Engine[PlannedRule]:
+        """The engine that algorithms run on."""
 
     def load(self, predicate: Predicate, columns: Sequence[Ids], size: int) -> None:
         """Store explicit facts."""
 
     def restore(
-        self, predicate: Predicate, columns: Sequence[Ids], labels: Ids, counts: Sequence[Counts]
+        self, predicate: Predicate, columns: Sequence[Ids], labels: Labels, counts: Sequence[Counts]
     ) -> None:
         """Store facts as they were saved, into a relation that is still empty."""
 
     def read(self, predicate: Predicate, described: FactSet) -> tuple[list[Ids], int]:
         """Return the columns of the predicate's facts in a set, and how many there are."""
 
-    def stored(self, predicate: Predicate) -> tuple[list[Ids], Ids, list[Counts]]:
+    def stored(self, predicate: Predicate) -> tuple[list[Ids], Labels, list[Counts]]:
         """Return columns, label words and both counts of all facts in the materialisation."""
 
     def size(self, predicate: Predicate, described: FactSet = I) -> int:
         """Return how many facts of the predicate are in a set."""
 
-    def contains(self, predicate: Predicate, columns: Sequence[Ids], size: int) -> npt.NDArray[np.bool_]:
+    def contains(
+        self, predicate: Predicate, columns: Sequence[Ids], size: int
+    ) -> npt.NDArray[np.bool_]:
         """Return for each fact whether it is in the materialisation."""
 
     def answers(self, rule: PlannedRule) -> tuple[list[Ids], int]:
@@ -82,7 +88,7 @@ class ColumnarHost:
         self.drop = self.engine.drop
         self.nbytes = self.engine.nbytes
 
-    def stored(self, predicate: Predicate) -> tuple[list[Ids], Ids, list[Counts]]:
+    def stored(self, predicate: Predicate) -> tuple[list[Ids], Labels, list[Counts]]:
         relation = self.engine.relation(predicate)
         rows = self.engine.rows_of(relation, I)
         columns = [column[rows] for column in relation.columns]
@@ -113,7 +119,7 @@ class ReferenceHost:
         self.engine.load(predicate, zip(*decoded, strict=True) if columns else [()] * size)
 
     def restore(
-        self, predicate: Predicate, columns: Sequence[Ids], labels: Ids, counts: Sequence[Counts]
+        self, predicate: Predicate, columns: Sequence[Ids], labels: Labels, counts: Sequence[Counts]
     ) -> None:
         decoded = [self._terms.decode(column) for column in columns]
         facts = list(zip(*decoded, strict=True)) if columns else [()] * labels.size
@@ -121,11 +127,13 @@ class ReferenceHost:
             self.engine.stored[predicate][fact] = Entry(entry[0], entry[1:])
 
     def read(self, predicate: Predicate, described: FactSet) -> tuple[list[Ids], int]:
-        facts = [f for f in self.engine.stored[predicate] if self.engine.is_in((predicate, f), described)]
+        facts = [
+            f for f in self.engine.stored[predicate] if self.engine.is_in((predicate, f), described)
+        ]
         columns = list(zip(*facts, strict=True)) if facts else [()] * predicate.arity
         return [self._terms.encode(list(column)) for column in columns], len(facts)
 
-    def stored(self, predicate: Predicate) -> tuple[list[Ids], Ids, list[Counts]]:
+    def stored(self, predicate: Predicate) -> tuple[list[Ids], Labels, list[Counts]]:
         columns, _ = self.read(predicate, I)
         entries = [e for f, e in self.engine.stored[predicate].items() if e.labels >> I.bit & 1]
         labels = np.array([e.labels for e in entries], np.uint32)
@@ -134,7 +142,9 @@ class ReferenceHost:
     def size(self, predicate: Predicate, described: FactSet = I) -> int:
         return self.read(predicate, described)[1]
 
-    def contains(self, predicate: Predicate, columns: Sequence[Ids], size: int) -> npt.NDArray[np.bool_]:
+    def contains(
+        self, predicate: Predicate, columns: Sequence[Ids], size: int
+    ) -> npt.NDArray[np.bool_]:
         decoded = [self._terms.decode(column) for column in columns]
         facts = zip(*decoded, strict=True) if columns else [()] * size
         return np.array([self.engine.is_in((predicate, f), I) for f in facts], np.bool_)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 class KnowledgeBase:
     """Facts, rules and all their consequences. Made by `materialise` or `open`."""
 
-    def __init__(  # noqa: PLR0913  # its parts
+    def __init__(  # its parts
         self,
         program: Program,
         plan: Plan,
@@ -71,7 +71,7 @@ class KnowledgeBase:
         return self._table(predicate, [column[rows] for column in columns], limit).slice(0, limit)
 
     def _first_rows(self, columns: list[Ids], limit: int) -> Ids:
-        """Return the first rows and one of each kind of constant: a column's type depends on these."""
+        """Return the first rows and one of each kind of constant, which a column's type needs."""
         kinds = self._dictionary.kind_ids
         others = [np.unique(kinds[column], return_index=True)[1] for column in columns]
         return np.concatenate([np.arange(limit), *others]).astype(np.uint32)
@@ -112,7 +112,7 @@ class KnowledgeBase:
         return isinstance(name, str) and name in self.predicates()
 
     def predicates(self) -> list[str]:
-        """Return the names of all predicates, hidden ones excepted; `name/2` where a name has two arities."""
+        """Return the names of all predicates; `name/2` where a name has several arities."""
         return [self.name_of(p) for p in self.visible()]
 
     def name_of(self, predicate: Predicate) -> str:
@@ -227,7 +227,9 @@ class KnowledgeBase:
     def versions(self) -> list[VersionInfo]:
         """Return the versions of the store, the oldest first."""
         if self._store is None:
-            raise StoreError("T110", "this knowledge base has no store", help="save(directory) makes one")
+            raise StoreError(
+                "T110", "this knowledge base has no store", help="save(directory) makes one"
+            )
         return self._store.versions()
 
     # -- accounts
@@ -289,7 +291,7 @@ class KnowledgeBase:
         return sorted(rows, key=lambda row: -row["seconds"]) or self._saved_profile
 
     def counts(self) -> dict[tuple[Predicate, tuple[Term, ...]], tuple[int, int]]:
-        """Return C_nr and C_r of every stored fact, hidden predicates included. For tests and small data."""
+        """Return C_nr and C_r of every fact, hidden predicates included; for small data."""
         result = {}
         for predicate in self._host.predicates():
             columns, labels, counts = self._host.stored(predicate)
@@ -303,7 +305,7 @@ class KnowledgeBase:
 
     # -- Python manners
 
-    def __enter__(self) -> KnowledgeBase:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -341,4 +343,3 @@ def _chosen(only: str | None) -> FactSet:
     if only not in choices:
         raise DataError("D322", f"only={only!r} is not a choice", help='"explicit" or "derived"')
     return choices[only]
-

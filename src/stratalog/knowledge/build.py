@@ -37,14 +37,15 @@ MOST_ROUNDS_WITH_BIND = 100_000
 """Rounds of a recursion through BIND before we say that it does not end."""
 
 MOST_WARNINGS = 3
-"""Warnings of one kind before they are told as one: published rule sets name much that data lacks."""
+"""Warnings of one kind before they are told as one: rule sets name much that data lacks."""
 
 
 def materialise(program: object, facts: object = None, **options: Any) -> KnowledgeBase:  # noqa: ANN401
     """Return a knowledge base that holds every consequence of the program and the facts.
 
-    `program` is a path or text in the rule language, or a list of these; `facts` a dict from predicates to
-    rows (tuples, pandas, Polars, Arrow, NumPy), paths, or a list of these. The reference lists the options.
+    `program` is a path or text in the rule language, or a list of these; `facts` a dict from
+    predicates to rows (tuples, pandas, Polars, Arrow, NumPy), paths, or a list of these. The
+    reference lists the options.
     """
     chosen = check_options(**options)
     with reporter(chosen.progress) as report:
@@ -52,7 +53,7 @@ def materialise(program: object, facts: object = None, **options: Any) -> Knowle
 
 
 def load_program(program: object) -> Program:
-    """Return the union of programs given as paths (Path, or str ending in .dlog), text or parsed."""
+    """Return the union of programs: paths (Path, or str ending in .dlog), text or parsed."""
     parts = program if isinstance(program, list | tuple) else [program]
     return merge([_load_one(part) for part in parts])
 
@@ -134,7 +135,9 @@ def read_facts(
     return encoded
 
 
-def _add_program_facts(facts: Iterable[Atom], encoded: EncodedFacts, dictionary: Dictionary) -> None:
+def _add_program_facts(
+    facts: Iterable[Atom], encoded: EncodedFacts, dictionary: Dictionary
+) -> None:
     by_predicate: dict[Predicate, list[Atom]] = defaultdict(list)
     for fact in facts:
         by_predicate[fact.predicate].append(fact)
@@ -147,7 +150,7 @@ def _add_program_facts(facts: Iterable[Atom], encoded: EncodedFacts, dictionary:
 
 
 def _undefined_warnings(program: Program, encoded: EncodedFacts) -> list[str]:
-    """Return a warning per body predicate without facts and rules, or one for all if they are many."""
+    """Return a warning per body predicate without facts and rules, or one for many."""
     found = undefined_predicates(program, encoded.predicates())
     if len(found) <= MOST_WARNINGS:
         return [str(warning) for warning in found]
@@ -159,13 +162,14 @@ def _undefined_warnings(program: Program, encoded: EncodedFacts) -> list[str]:
 
 def _equality_warnings(program: Program, options: Options) -> list[str]:
     same_as = Predicate(f"<{SAME_AS}>", 2)
-    derives = any(isinstance(h, Atom) and h.predicate == same_as for r in program.rules for h in r.heads)
+    derives = any(
+        isinstance(h, Atom) and h.predicate == same_as for r in program.rules for h in r.heads
+    )
     if options.equality != "auto" or not derives:
         return []
-    return [
-        "W310: a rule derives owl:sameAs, which is treated as an ordinary predicate\n"
-        '  help: equality by rewriting is not supported yet; equality="off" says that this is meant'
-    ]
+    message = "W310: a rule derives owl:sameAs, which is treated as an ordinary predicate"
+    advice = 'equality by rewriting is not supported yet; equality="off" says that this is meant'
+    return [f"{message}\n  help: {advice}"]
 
 
 def make_host(options: Options, dictionary: Dictionary) -> Host:
@@ -204,13 +208,15 @@ def run(host: Host, plan: Plan, options: Options, report: Reporter) -> int:
     first: dict[int, int] = {}
 
     def watch(s: int, rounds: int, delta: int) -> None:
-        report("reason", f"stratum {s + 1} of {len(plan.strata)}, round {rounds}, {delta:,} new facts")
+        report(
+            "reason", f"stratum {s + 1} of {len(plan.strata)}, round {rounds}, {delta:,} new facts"
+        )
         begun = first.setdefault(s, rounds)
         bounded = options.max_facts is not None or options.timeout is not None
         if endless[s] and not bounded and rounds - begun > MOST_ROUNDS_WITH_BIND:
             raise EngineError(
                 "E104",
-                f"no end after {MOST_ROUNDS_WITH_BIND:,} rounds of a recursion that makes new values: "
+                f"no end after {MOST_ROUNDS_WITH_BIND:,} rounds of a recursion with BIND: "
                 + endless[s],
                 help="bound the values with FILTER, or set max_facts= or timeout= to go on",
             )

@@ -69,10 +69,14 @@ def check_options(**given: Any) -> Options:  # noqa: ANN401  # they are checked 
         if name == "spark":
             raise EngineError("E121", "spark= is not supported yet", help='use engine="columnar"')
         if name not in Options.__slots__:
-            raise EngineError("E120", f"unknown option {name!r}", help=_similar(name, Options.__slots__))
+            raise EngineError(
+                "E120", f"unknown option {name!r}", help=_similar(name, Options.__slots__)
+            )
         if name in CHOICES and value not in CHOICES[name]:
             raise EngineError(
-                "E120", f"{name}={value!r} is not a choice", help=f"one of {', '.join(CHOICES[name])}"
+                "E120",
+                f"{name}={value!r} is not a choice",
+                help=f"one of {', '.join(CHOICES[name])}",
             )
         if value in NOT_YET.get(name, ()):
             ready = [c for c in CHOICES[name] if c not in NOT_YET[name] and c != "reference"]
@@ -86,7 +90,9 @@ def check_options(**given: Any) -> Options:  # noqa: ANN401  # they are checked 
 
 def _check_positive(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
-        raise EngineError("E120", f"{name}={value!r} is not a positive number", help="leave it out for none")
+        raise EngineError(
+            "E120", f"{name}={value!r} is not a positive number", help="leave it out for none"
+        )
 
 
 def _similar(name: str, known: tuple[str, ...]) -> str:

@@ -1,10 +1,11 @@
-"""IRI-named predicates as selections from the relation of all triples, where a program stores them so."""
+"""IRI-named predicates as selections from the relation of all triples."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from stratalog.facts.labels import I
 from stratalog.facts.sets import FactSet
@@ -49,7 +50,9 @@ class Triples:
     def contains(self, predicate: Predicate, columns: Sequence[Ids]) -> bool:
         """Return whether one fact is in the materialisation."""
         name, rdf_type = self._names(predicate)
-        values = (columns[0], name, columns[-1]) if predicate.arity > 1 else (columns[0], rdf_type, name)
+        values = (
+            (columns[0], name, columns[-1]) if predicate.arity > 1 else (columns[0], rdf_type, name)
+        )
         triple = [np.atleast_1d(value).astype(np.uint32) for value in values]
         return bool(self._host.contains(TRIPLE, triple, 1)[0])
 
@@ -57,8 +60,9 @@ class Triples:
         name, rdf_type = self._dictionary.encode([Term(IRI_KIND, predicate.name[1:-1]), RDF_TYPE])
         return name, rdf_type
 
-    def _class_rows(self, p: Ids, o: Ids) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def _class_rows(self, p: Ids, o: Ids) -> npt.NDArray[np.bool_]:
         """Return which triples are `x rdf:type C` with an IRI C."""
         rdf_type = self._dictionary.encode([RDF_TYPE])[0]
         iri = self._dictionary.kind_index(IRI_KIND)
-        return (p == rdf_type) & (self._dictionary.kind_ids[o] == iri)
+        chosen: npt.NDArray[np.bool_] = (p == rdf_type) & (self._dictionary.kind_ids[o] == iri)
+        return chosen

@@ -18,7 +18,7 @@ SHOWN = 20  # rows in a notebook
 
 
 class RelationView(Collection[tuple[object, ...]]):
-    """`kb["path"]`: its length, membership and iteration, read from the knowledge base when asked."""
+    """`kb["path"]`: length, membership and iteration, read from the knowledge base."""
 
     def __init__(self, kb: KnowledgeBase, predicate: Predicate) -> None:
         self._kb = kb

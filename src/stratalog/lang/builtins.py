@@ -177,8 +177,7 @@ _SPECIAL: dict[str, Callable[[tuple[Expression, ...], Binding], Term]] = {
     "BOUND": _bound,
 }
 _OPERATIONS: dict[tuple[str, int], Function] = {
-    ("+", 1): arithmetic.plus,
-    ("-", 1): arithmetic.negate,
+    ("NEG", 1): arithmetic.negate,
     ("+", 2): arithmetic.add,
     ("-", 2): arithmetic.subtract,
     ("*", 2): arithmetic.multiply,

@@ -84,11 +84,6 @@ def negate(term: Term) -> Term:
     return number_term(rank, value.copy_negate() if isinstance(value, Decimal) else -value)
 
 
-def plus(term: Term) -> Term:
-    """Return the number itself."""
-    return number_term(*number(term))
-
-
 def absolute(term: Term) -> Term:
     """Return the number without its sign."""
     rank, value = number(term)

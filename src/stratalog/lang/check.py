@@ -63,13 +63,13 @@ def undefined_predicates(
     heads = {head.predicate for rule in program.rules for head in _head_atoms(rule)}
     defined = heads | {fact.predicate for fact in program.facts} | set(known)
     seen = {TRIPLE} | defined
-    warnings = []
+    warnings: list[ProgramWarning] = []
     for rule in program.rules:
         for atom in _body_atoms(rule.body):
             if atom.predicate in seen or (TRIPLE in defined and _is_triple(atom.predicate)):
                 continue
             seen.add(atom.predicate)
-            # A look for similar names costs a pass over all of them: only where few names are missing.
+            # Looking for similar names is a pass over all names: only where few are missing.
             similar_to = defined if len(warnings) < MOST_SUGGESTIONS else ()
             warnings.append(_undefined(rule, atom, similar_to, program.prefixes))
     return warnings

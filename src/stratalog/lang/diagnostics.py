@@ -42,11 +42,18 @@ def mistake(
     """Return the error at `place`, whose column counts in `source`; long lines are cut."""
     if place is None:
         return ProgramError(code, message, source=source, help=help)
-    column = place.column
+    caret = place.column
     if source is not None:
-        source, column = _window(source, column)
+        source, caret = _window(source, caret)
     return ProgramError(
-        code, message, path=place.path, line=place.line, column=column, source=source, help=help
+        code,
+        message,
+        path=place.path,
+        line=place.line,
+        column=place.column,
+        source=source,
+        caret=caret,
+        help=help,
     )
 
 

@@ -1,9 +1,10 @@
-"""The delta versions of a rule: together they consider every instance that meets a delta exactly once.
+"""The delta versions of a rule: together they meet each affected instance exactly once.
 
-For Π[Iᵖ, Iⁿ : Δᵖ, Δⁿ] the version of positive atom i reads earlier atoms from Iᵖ∖Δᵖ, atom i from Δᵖ and later ones
-from Iᵖ; the version of negative atom j reads all positive atoms from Iᵖ∖Δᵖ, wants earlier negative atoms
-outside Iⁿ∪Δⁿ, atom j in Δⁿ and later ones outside Iⁿ. So an instance is found by the version of its first
-positive atom in Δᵖ, or, if it has none, of its first negative atom in Δⁿ. (004's equation 7 is the positive part.)
+For Π[Iᵖ, Iⁿ : Δᵖ, Δⁿ] the version of positive atom i reads earlier atoms from Iᵖ∖Δᵖ, atom i from
+Δᵖ and later ones from Iᵖ; the version of negative atom j reads all positive atoms from Iᵖ∖Δᵖ,
+wants earlier negative atoms outside Iⁿ∪Δⁿ, atom j in Δⁿ and later ones outside Iⁿ. So an instance
+is found by the version of its first positive atom in Δᵖ, or, if it has none, of its first negative
+atom in Δⁿ. (004's equation 7 is the positive part.)
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One delta version of a rule; `start` is the atom read from a delta, None for all instances."""
+    """One delta version of a rule; `start` is the atom read from a delta, None for none."""
 
     rule: PlannedRule
     start: int | None = None

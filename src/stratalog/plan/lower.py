@@ -1,7 +1,8 @@
 """A checked program to planned rules: what goes beyond the papers' rules becomes hidden predicates.
 
 - Several heads: one rule each.
-- `NOT` with existential variables or several literals: NOT of a hidden projection `$not1(shared variables)`.
+- `NOT` with existential variables or several literals: NOT of a hidden projection `$not1(shared
+variables)`.
 - `AGGREGATE`: a hidden predicate `$aggregate1(group, results)` with one fact per non-empty group.
 - A variable in predicate position: see `plan/triples.py`.
 """
@@ -55,13 +56,18 @@ class _Lowering:
         atoms, negated, builtins = body
         self.planned.append(
             PlannedRule(
-                len(self.planned), head, tuple(atoms), tuple(negated), tuple(builtins), grouping, origin
+                len(self.planned),
+                head,
+                tuple(atoms),
+                tuple(negated),
+                tuple(builtins),
+                grouping,
+                origin,
             )
         )
 
     def _body(self, literals: Sequence[Literal], origin: Rule) -> Body:
         """Return the literals as atoms, closed negated atoms and built-ins."""
-        bound = bound_variables(literals)
         body: Body = ([], [], [])
         for literal in literals:
             match literal:
@@ -72,14 +78,16 @@ class _Lowering:
                 case Aggregate():
                     body[0].append(self._aggregate(literal, origin))
                 case Negation():
-                    body[1].append(self._negation(literal, bound, origin))
+                    body[1].append(self._negation(literal, literals, origin))
         return body
 
-    def _negation(self, negation: Negation, bound: set[Variable], origin: Rule) -> Atom:
+    def _negation(self, negation: Negation, around: Sequence[Literal], origin: Rule) -> Atom:
         inner = self._rename_apart(negation)
+        bound = bound_variables(around)
         shared = tuple(v for v in _in_order(inner) if v in bound)
         if len(inner) == 1 and isinstance(inner[0], Atom) and set(_in_order(inner)) <= bound:
             return inner[0]
+        inner = (*_context(set(shared) - bound_variables(inner), around), *inner)
         key = _renamed(("not", inner, shared), {})
         return self._hide("not", key, shared, inner, None, origin)
 
@@ -97,7 +105,7 @@ class _Lowering:
         grouping = Grouping(aggregate.group, aggregate.reductions)
         return self._hide("aggregate", key, arguments, aggregate.body, grouping, origin)
 
-    def _hide(  # noqa: PLR0913  # a hidden rule has all these parts
+    def _hide(  # a hidden rule has all these parts
         self,
         kind: str,
         key: object,
@@ -116,13 +124,35 @@ class _Lowering:
         return Atom(hidden, arguments)
 
 
+def _context(missing: set[Variable], around: Sequence[Literal]) -> list[Literal]:
+    """Return literals around a NOT that bind variables which only built-ins inside it look at.
+
+    In `p(?x), NOT (q(?y), FILTER(?x < ?y))` the projection to ?x needs p(?x): what is inside does
+    not bind ?x.
+    """
+    context: list[Literal] = []
+    while missing:
+        variable = min(missing)
+        binders: list[Literal] = [
+            x for x in around if isinstance(x, Atom | Aggregate) and variable in variables_of(x)
+        ]
+        binders += [x for x in around if isinstance(x, Bind) and x.variable == variable]
+        context.append(binders[0])
+        if isinstance(binders[0], Bind):
+            missing = missing | set(expression_variables(binders[0].expression))
+        missing = missing - bound_variables(context)
+    return context
+
+
 def _atom_head(head: Head) -> Atom:
     if not isinstance(head, Atom):
         raise TypeError("equality in a head is refused by lang/check.py")
     return head
 
 
-def _renamed(part: object, names: dict[Variable, Variable]) -> object:
+def _renamed(  # noqa: C901, PLR0911  # a case per kind of node
+    part: object, names: dict[Variable, Variable]
+) -> object:
     """Return a key that is equal for parts alike up to the names of their variables."""
     match part:
         case Variable():
@@ -144,7 +174,10 @@ def _renamed(part: object, names: dict[Variable, Variable]) -> object:
         case Negation():
             return ("negation", _renamed(part.body, names), _renamed(part.local, names))
         case Aggregate():
-            return ("aggregate", *(_renamed(p, names) for p in (part.body, part.group, part.reductions)))
+            return (
+                "aggregate",
+                *(_renamed(p, names) for p in (part.body, part.group, part.reductions)),
+            )
     return part
 
 

@@ -1,8 +1,8 @@
-"""Join orders from statistics: in which order a version of a rule reads its atoms, and by which columns.
+"""Join orders from statistics: in which order a rule's atoms are read, and by which columns.
 
-An order is judged by the sum of the estimated sizes of its intermediate results. Up to EXHAUSTIVE atoms all
-left-deep orders are compared (dynamic programming over sets of atoms), beyond that the next atom is the one
-that keeps the result smallest.
+An order is judged by the sum of the estimated sizes of its intermediate results. Up to EXHAUSTIVE
+atoms all left-deep orders are compared (dynamic programming over sets of atoms), beyond that the
+next atom is the one that keeps the result smallest.
 """
 
 from __future__ import annotations
@@ -116,14 +116,16 @@ class _Closure:
         known = {*bound, *(v for atom in atoms for v in variables_of(atom))}
         changed = bool(self._binds)
         while changed:
-            ready = {b.variable for b in self._binds if known >= set(expression_variables(b.expression))}
+            ready = {
+                b.variable for b in self._binds if known >= set(expression_variables(b.expression))
+            }
             changed = not ready <= known
             known |= ready
         return known
 
 
 def fan_out(atom: Atom, known: set[Variable], statistics: Statistics) -> float:
-    """Return the estimated number of facts that match the atom per binding of the known variables."""
+    """Return the estimated number of facts that match the atom per binding of what is known."""
     rows = statistics.rows(atom.predicate)
     matching = rows
     for column in bound_columns(atom, known):
@@ -133,9 +135,7 @@ def fan_out(atom: Atom, known: set[Variable], statistics: Statistics) -> float:
 
 def bound_columns(atom: Atom, known: set[Variable]) -> tuple[int, ...]:
     """Return the columns of the atom that hold a constant or a known variable."""
-    return tuple(
-        i for i, a in enumerate(atom.args) if not isinstance(a, Variable) or a in known
-    )
+    return tuple(i for i, a in enumerate(atom.args) if not isinstance(a, Variable) or a in known)
 
 
 def _with_checks(version: Version, atoms: list[tuple[Atom, Role]]) -> tuple[Step, ...]:
@@ -176,5 +176,6 @@ def sizes_changed(before: Mapping[Predicate, float], statistics: Statistics) -> 
     """Return whether a relation has grown or shrunk by an order of magnitude since `before`."""
     order = 8.0
     return any(
-        not (old / order <= max(1.0, statistics.rows(p)) <= old * order) for p, old in before.items()
+        not (old / order <= max(1.0, statistics.rows(p)) <= old * order)
+        for p, old in before.items()
     )

@@ -32,7 +32,12 @@ def plan_program(program: Program, data: Collection[Predicate] = ()) -> Plan:
         rules += copying_rules(known, len(rules))
     numbered = tuple(replace(rule, index=i) for i, rule in enumerate(rules))
     hidden = frozenset(p for p in {*known, *_predicates(numbered)} if p.name.startswith("$"))
-    return Plan(numbered, stratify(numbered, known - {TRIPLE} if not as_triples else known), hidden, as_triples)
+    return Plan(
+        numbered,
+        stratify(numbered, known - {TRIPLE} if not as_triples else known),
+        hidden,
+        as_triples,
+    )
 
 
 def predicates_of(program: Program) -> set[Predicate]:
@@ -52,10 +57,10 @@ def _refuse_negated_triples(rules: Sequence[PlannedRule]) -> None:
                 place = rule.origin.place if rule.origin else None
                 raise ProgramError(
                     "S302",
-                    "NOT over an IRI-named predicate in a program whose heads have a variable predicate",
+                    "NOT over an IRI-named predicate, and a head with a variable predicate",
                     path=place.path if place else None,
                     line=place.line if place else None,
                     source=rule.origin.text if rule.origin else None,
-                    help="such a head may write any IRI predicate, so none can be complete before NOT is"
-                    " evaluated; name the head's predicate, or use a bare predicate under NOT",
+                    help="such a head may write any IRI predicate, so none is complete before NOT;"
+                    " name the head's predicate, or use a bare predicate under NOT",
                 )

@@ -1,7 +1,8 @@
 """Planned rules: what engines evaluate. Frozen, no behaviour.
 
-A planned rule is safe and its negated atoms are closed: every variable of theirs is bound by the body or
-a BIND. Existential negation, aggregates and several heads have been reduced to this by hidden predicates.
+A planned rule is safe and its negated atoms are closed: every variable of theirs is bound by the
+body or a BIND. Existential negation, aggregates and several heads have been reduced to this by
+hidden predicates.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ class Grouping:
     """How a rule with an aggregate head reduces its instances: one fact per non-empty group.
 
     The instances of the rule's body are grouped by `group`; the head's arguments are the group's
-    variables followed by the reductions' variables. A group one of whose reductions is an error gives no fact.
+    variables followed by the reductions' variables. A group one of whose reductions is an error
+    gives no fact.
     """
 
     group: tuple[Variable, ...]

@@ -1,4 +1,4 @@
-"""The finest stratification: one stratum per strongly connected component of the dependency graph."""
+"""The finest stratification: a stratum per strongly connected component of predicates."""
 
 from __future__ import annotations
 
@@ -23,9 +23,11 @@ def stratify(rules: Sequence[PlannedRule], data: Iterable[Predicate] = ()) -> tu
     _refuse_negative_cycles(rules, graph, component_of)
     given = set(data) | {p for reads in graph.values() for p in reads}
     strata = [Stratum(frozenset(given - by_head.keys()), (), ())]
-    for component in components:
-        if component <= by_head.keys():
-            strata.append(_stratum(component, [r for p in sorted(component) for r in by_head[p]]))
+    strata += [
+        _stratum(component, [rule for p in sorted(component) for rule in by_head[p]])
+        for component in components
+        if component <= by_head.keys()
+    ]
     return tuple(strata)
 
 
@@ -40,7 +42,7 @@ def _stratum(predicates: frozenset[Predicate], rules: list[PlannedRule]) -> Stra
 
 
 def strongly_connected(graph: Graph) -> Iterator[frozenset[Predicate]]:
-    """Yield the components of the graph, each after those it points to (Tarjan, without recursion)."""
+    """Yield the components, each after those it points to (Tarjan, without recursion)."""
     index: dict[Predicate, int] = {}
     low: dict[Predicate, int] = {}
     stack: list[Predicate] = []
@@ -123,9 +125,7 @@ def _path(graph: Graph, start: Predicate, goal: Predicate) -> list[Predicate]:
     return path[::-1]
 
 
-def _unstratifiable(
-    rule: PlannedRule, predicate: Predicate, path: list[Predicate]
-) -> ProgramError:
+def _unstratifiable(rule: PlannedRule, predicate: Predicate, path: list[Predicate]) -> ProgramError:
     word = "an AGGREGATE" if rule.grouping is not None else "NOT"
     visible = [p.name for p in path if not p.name.startswith("$")]
     steps = [rule.head.predicate.name, predicate.name, *visible]
@@ -140,5 +140,6 @@ def _unstratifiable(
         path=place.path if place else None,
         line=place.line if place else None,
         source=rule.origin.text if rule.origin else None,
-        help=f"break the cycle {' -> '.join(cycle)} (each depends on the next)",
+        help=f"break the cycle {' -> '.join(cycle)} (each depends on the next);"
+        " a built-in inside NOT depends on the atoms that bind its variables outside",
     )

@@ -1,8 +1,9 @@
 """Variables in predicate position, through the virtual relation of all triples.
 
-A body that reads `[?x, ?p, ?y]` reads TRIPLE, filled from every IRI-named unary and binary relation by hidden
-copying rules. Once a head writes `[?x, ?p, ?y]`, any IRI may become a predicate while rules run: then TRIPLE
-is where all IRI-named unary and binary facts live, and their atoms are read as triples. They share a stratum.
+A body that reads `[?x, ?p, ?y]` reads TRIPLE, filled from every IRI-named unary and binary
+relation by hidden copying rules. Once a head writes `[?x, ?p, ?y]`, any IRI may become a predicate
+while rules run: then TRIPLE is where all IRI-named unary and binary facts live, and their atoms
+are read as triples. They share a stratum.
 """
 
 from __future__ import annotations

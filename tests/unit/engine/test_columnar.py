@@ -163,7 +163,7 @@ def test_trimming_keeps_every_fact_and_gives_room_back():
 def test_the_memory_limit_names_the_rule():
     rows = [(i,) for i in range(3000)]
     engine = engine_with(Limits(memory=20_000_000), r=rows, s=rows)
-    with pytest.raises(EngineError, match="E101.*h\\(\\?x, \\?y\\)"):
+    with pytest.raises(EngineError, match=r"E101.*h\(\?x, \?y\)"):
         run("h(?x, ?y) :- r(?x), s(?y) .", engine)
 
 

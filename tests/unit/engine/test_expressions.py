@@ -57,8 +57,7 @@ BINARY = [
     "SAMETERM",
 ]
 UNARY = [
-    "-",
-    "+",
+    "NEG",
     "!",
     "ABS",
     "STR",

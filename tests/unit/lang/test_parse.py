@@ -511,7 +511,8 @@ def test_of_a_long_line_only_a_part_is_shown():
     error = caught.value
     assert error.code == "S110"
     assert len(error.source) < 110
-    assert error.source[error.column - 1] == "A"
+    assert error.source[error.caret - 1] == "A"
+    assert error.column == 3 + 3 * 40_000
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """Join orders to plans for the interpreter.
 
-A version of a rule becomes *segments*: runs of joins that one kernel call evaluates, divided by the FILTERs and
-BINDs that are computed on whole blocks between them. Most rules have a single segment.
+A version of a rule becomes *segments*: runs of joins that one kernel call evaluates, divided by
+the FILTERs and BINDs that are computed on whole blocks between them. Most rules have a single
+segment.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ Plan = npt.NDArray[np.int64]
 class Segment:
     """Joins evaluated by one kernel, and what is computed on its output before the next segment.
 
-    `inputs` are the variables of the table it starts from (none for the first segment), `outputs` those of the
-    blocks it produces; the last segment of a rule produces the head's columns instead.
+    `inputs` are the variables of the table it starts from (none for the first segment), `outputs`
+    those of the blocks it produces; the last segment of a rule produces the head's columns instead.
     """
 
     plan: Plan

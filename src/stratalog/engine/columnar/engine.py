@@ -132,7 +132,7 @@ class ColumnarEngine:
         for relation, rows in self.parts(batch):
             kernels.clear_bits(relation.labels, rows, np.uint16(0xFFFF ^ (1 << label.bit)))
 
-    def apply(  # noqa: PLR0913  # the operator's own arguments
+    def apply(  # the operator's own arguments
         self,
         rules: Sequence[PlannedRule],
         pos: FactSet,
@@ -193,7 +193,7 @@ class ColumnarEngine:
     # -- answers
 
     def read(self, predicate: Predicate, described: FactSet) -> tuple[list[Ids], int]:
-        """Return copies of the columns of the predicate's facts in a set, and how many there are."""
+        """Return copies of the columns of a predicate's facts in a set, and how many there are."""
         relation = self.relations.get(predicate)
         if relation is None:
             return [np.empty(0, np.uint32) for _ in range(predicate.arity)], 0
@@ -233,8 +233,8 @@ class ColumnarEngine:
     def profile(self) -> dict[int, RuleProfile]:
         """Return what each rule has cost so far, by its index."""
         total = {index: replace(profile) for index, profile in self.computed_profile.items()}
-        for index, *cost in self._evaluation.profiled():
-            total.setdefault(index, RuleProfile()).add(*cost)
+        for index, derivations, visited, seconds in self._evaluation.profiled():
+            total.setdefault(index, RuleProfile()).add(derivations, visited, seconds)
         return total
 
     def facts_stored(self) -> int:

@@ -1,4 +1,4 @@
-"""Run compiled plans: joins in kernels, built-ins on whole blocks, derived facts merged into relations."""
+"""Run compiled plans: joins in kernels, built-ins on whole blocks, facts merged."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Scratch:
 
 
 class Joined:
-    """Plans of one segment that run in one kernel call; kept, because rounds and updates repeat them."""
+    """Plans of one segment that run in one kernel call; kept, because rounds repeat them."""
 
     def __init__(self, planned: Sequence[Planned], scratch: Scratch, arity: int) -> None:
         self.planned = planned
@@ -68,7 +68,9 @@ class Joined:
         self.plans = np.concatenate([segment.plan for segment in segments])
         ends = np.cumsum([segment.plan.size for segment in segments])
         self.offsets = np.concatenate([[0], ends]).astype(np.int64)
-        self.profile = np.zeros((len(planned), 3), np.int64)  # derivations, rows visited, microseconds
+        self.profile = np.zeros(
+            (len(planned), 3), np.int64
+        )  # derivations, rows visited, microseconds
         self.indexes = list(dict.fromkeys(used for segment in segments for used in segment.indexes))
 
 
@@ -137,12 +139,12 @@ class Evaluation:
         """Let go of kept plans of some rules; what they have cost stays in the profile."""
         for key, joined in list(self._joined.items()):
             if any(which(p.rule) for p in joined.planned):
-                for index, *cost in _costs(joined):
-                    self._engine.computed_profile[index].add(*cost)
+                for index, derivations, visited, seconds in _costs(joined):
+                    self._engine.computed_profile[index].add(derivations, visited, seconds)
                 del self._joined[key]
 
     def profiled(self) -> Iterator[tuple[int, int, int, float]]:
-        """Yield rule index, derivations, rows visited and seconds of everything that ran in kernels."""
+        """Yield rule index, derivations, rows visited and seconds of what ran in kernels."""
         for joined in self._joined.values():
             yield from _costs(joined)
 
@@ -188,7 +190,7 @@ class Evaluation:
                 index.catch_up(relation)
 
     def _derived(self, planned: Planned) -> Iterator[Block]:
-        """Yield blocks of head facts, one per instance, or one per group of a rule with an aggregate."""
+        """Yield blocks of head facts: one per instance, or one per group of an aggregate."""
         blocks = self._blocks(planned.segments, 0, np.empty((0, 0), np.uint32))
         grouping = planned.rule.grouping
         if grouping is None:
@@ -197,14 +199,16 @@ class Evaluation:
         outputs = planned.segments[-1].outputs
         matches = [block.copy() for block in blocks]
         size = sum(block.shape[1] for block in matches)
-        table = np.concatenate(matches, axis=1) if matches else np.empty((len(outputs), 0), np.uint32)
+        table = (
+            np.concatenate(matches, axis=1) if matches else np.empty((len(outputs), 0), np.uint32)
+        )
         columns = {v: table[i] for i, v in enumerate(outputs) if isinstance(v, Variable)}
         if size:
             reduced = reduce_groups(self._engine.terms, self._evaluator, grouping, columns, size)
             yield np.ascontiguousarray(reduced, np.uint32)
 
     def _blocks(self, segments: Sequence[Segment], depth: int, table: Block) -> Iterator[Block]:
-        """Yield the output of the segments from `depth` on, given the table that they start from."""
+        """Yield the output of the segments from `depth` on, given the table they start from."""
         segment = segments[depth]
         for block in self._segment_blocks(segment, depth, table):
             if depth == len(segments) - 1:
@@ -252,7 +256,7 @@ class Evaluation:
     def _compute(
         self, builtins: Sequence[Filter | Bind], columns: dict[Variable, Ids], size: int
     ) -> int:
-        """Evaluate FILTERs and BINDs on whole columns, in place; return how many bindings are left."""
+        """Evaluate FILTERs and BINDs on whole columns, in place; return what is left."""
         for builtin in builtins:
             if isinstance(builtin, Filter):
                 kept = self._evaluator.holds(builtin.expression, columns, size)
@@ -285,7 +289,9 @@ class Evaluation:
 
 
 def _costs(joined: Joined) -> Iterator[tuple[int, int, int, float]]:
-    for p, (derivations, visited, micros) in zip(joined.planned, joined.profile.tolist(), strict=True):
+    for p, (derivations, visited, micros) in zip(
+        joined.planned, joined.profile.tolist(), strict=True
+    ):
         yield p.rule.index, derivations, visited, micros / 1e6
 
 

@@ -76,11 +76,6 @@ def negate(column: Column) -> Column:
     return Column(np.where(lowest, SLOW, _numeric(states)), flipped)
 
 
-def identity(column: Column) -> Column:
-    """Return the numbers; what is none fails."""
-    return Column(_numeric(column.states), column.numbers)
-
-
 def equal(left: Column, right: Column) -> Column:
     """Return where the values are equal."""
     decided, same = _compare_numbers(left, right, np.equal)

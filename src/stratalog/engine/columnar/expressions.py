@@ -40,8 +40,7 @@ _CHUNK = 1 << 16  # so many rows are terms of Python at a time
 Columns = Mapping[Variable, Ids]
 
 _UNARY: dict[str, Callable[[Column], Column]] = {
-    "-": columnwise.negate,
-    "+": columnwise.identity,
+    "NEG": columnwise.negate,
     "!": lambda column: columnwise.invert(columnwise.truth(column)),
 }
 _BINARY: dict[str, Callable[[Column, Column], Column]] = {

@@ -19,7 +19,7 @@ LOAD = 0.6  # keys per head when hashed
 
 
 class Index:
-    """Chains by key columns. Direct heads (by constant) where the relation is dense, hashed ones elsewhere."""
+    """Chains by key columns: direct heads (by constant) in dense relations, else hashed ones."""
 
     def __init__(
         self, columns: tuple[int, ...], number: int, arity: int, account: Callable[[int], None]
@@ -40,7 +40,8 @@ class Index:
 
     @property
     def _at(self) -> int:
-        return int(memory.index_offset.py_func(self._arity, self.number))
+        width = memory.INDEX_KEY_COLUMNS + self._arity
+        return memory.COLUMNS + self._arity + self.number * width
 
     def describe(self, d: npt.NDArray[np.int64]) -> None:
         """Write the index's part of its relation's descriptor."""
@@ -72,7 +73,7 @@ class Index:
             self.linked = end
 
     def _make_dense(self, relation: Relation, rows: int) -> bool:
-        """Grow the direct heads for the new rows; return False if the relation is too sparse for them."""
+        """Grow the direct heads for the new rows; return False if they are too sparse for it."""
         column = relation.columns[self.columns[0]]
         need = int(kernels.greatest(column, self.linked, rows)) + 1
         if need > DENSE * rows + 64:

@@ -42,4 +42,5 @@ class Sets:
 
     def table(self, described: FactSet) -> Table:
         number = self.number(described)
-        return self.tables[number]
+        table: Table = self.tables[number]
+        return table

@@ -1,4 +1,4 @@
-"""Which versions of which rules an `apply` needs, and their compiled plans, kept until sizes change."""
+"""Which versions of rules an `apply` needs, and their plans, kept until sizes change."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Planned:
 
 
 class RuleIndex:
-    """The versions of some rules by the predicate of their delta, so that idle rules cost nothing."""
+    """The versions of rules by the predicate of their delta: idle rules cost nothing."""
 
     def __init__(self, rules: Sequence[PlannedRule]) -> None:
         self.rules = rules
@@ -63,14 +63,16 @@ class Planner:
 
     def __init__(self, engine: ColumnarEngine) -> None:
         self._engine = engine
-        self._plans: dict[tuple[int, int, int], dict[int, tuple[Version, Planned]]] = defaultdict(dict)
+        self._plans: dict[tuple[int, int, int], dict[int, tuple[Version, Planned]]] = defaultdict(
+            dict
+        )
         self._constants: dict[Term, int] = {}
         self._numbered: dict[tuple[int, int], dict[Role, int]] = {}
 
     def planned(
         self, versions: Sequence[Version], pos: FactSet, neg: FactSet, mode: int
     ) -> list[Planned]:
-        """Return the plans of versions, chosen anew where a size changed by an order of magnitude."""
+        """Return plans of versions, chosen anew where a size changed by an order of magnitude."""
         sets = self._engine.sets
         plans = self._plans[sets.number(pos), sets.number(neg), mode]
         found = []
@@ -142,7 +144,7 @@ class Planner:
 
 
 def _group_inputs(grouping: Grouping) -> tuple[Variable, ...]:
-    """Return the variables that an aggregate looks at; its rows are one per match of all variables."""
+    """Return the variables that an aggregate looks at; there is a row per match of all."""
     expressions = [r.expression for r in grouping.reductions if r.expression is not None]
     used = (v for expression in expressions for v in expression_variables(expression))
     return tuple(dict.fromkeys((*grouping.group, *used)))

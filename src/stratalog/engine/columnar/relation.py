@@ -15,7 +15,9 @@ from stratalog.lang.syntax import Predicate
 Ids = npt.NDArray[np.uint32]
 Account = Callable[[int], None]
 
-LOAD_AFTER_GROWTH = 0.3  # rows per slot when a membership table has just grown; it grows again at 0.6
+LOAD_AFTER_GROWTH = (
+    0.3  # rows per slot when a membership table has just grown; it grows again at 0.6
+)
 LOAD_TRIMMED = 0.7
 NONE: Ids = np.empty(0, np.uint32)
 
@@ -34,7 +36,7 @@ class Directory:
 
 
 class Relation:
-    """The facts of one predicate. Rows are numbered in order of arrival and never move during a run."""
+    """The facts of one predicate; rows are numbered in order of arrival."""
 
     def __init__(
         self, predicate: Predicate, number: int, account: Account, directory: Directory

@@ -1,7 +1,7 @@
 """Evaluate a fact set: the rows it stands for now.
 
-A set that is bounded by a batch is answered from the batch's rows alone; only a set of labels over whole
-relations scans them.
+A set that is bounded by a batch is answered from the batch's rows alone; only a set of labels over
+whole relations scans them.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ SAMPLE = 4096
 
 
 class RelationStatistics:
-    """Statistics of stored relations; a column's estimate is renewed when its relation has doubled."""
+    """Statistics of relations; a column's estimate is renewed when its relation has doubled."""
 
     def __init__(self, relations: Mapping[Predicate, Relation]) -> None:
         self._relations = relations
@@ -35,7 +35,7 @@ class RelationStatistics:
 
 
 def _estimate_distinct(relation: Relation, column: int) -> float:
-    """Return the GEE estimate: constants seen once in the sample stand for sqrt(rows / sample) others."""
+    """Return the GEE estimate: a constant seen once stands for sqrt(rows / sample) others."""
     rows = relation.rows
     step = max(1, rows // SAMPLE)
     sample = relation.columns[column][:rows:step]

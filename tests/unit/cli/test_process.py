@@ -1,0 +1,123 @@
+"""The command as its own process: signals, pipes, terminals, the first run."""
+
+import importlib
+import os
+import pkgutil
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import stratalog.kernels
+from stratalog.cli.warmup import exercise
+
+STRATALOG = (sys.executable, "-m", "stratalog")
+
+
+@pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_a_long_run_and_nothing_is_written(folder, kind):
+    Path("big.dlog").write_text("big(?a, ?b, ?c, ?d) :- n(?a), n(?b), n(?c), n(?d), ?a = ?b .")
+    Path("n.csv").write_text("".join(f"{i}\n" for i in range(3000)))
+    arguments = [*STRATALOG, "materialise", "big.dlog", "n.csv", "--store", "kb"]
+    with subprocess.Popen(arguments, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(4)
+        assert process.poll() is None
+        process.send_signal(kind)
+        sent = time.monotonic()
+        _, said = process.communicate(timeout=60)
+    assert time.monotonic() - sent < 5
+    assert process.returncode == 4
+    assert "E105: cancelled; nothing was written" in said
+    assert "Traceback" not in said
+    assert not Path("kb").exists()
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(command, folder):
+    Path("n.csv").write_text("".join(f"{i}\n" for i in range(100_000)))
+    command("materialise", "rules.dlog", "n.csv", "--store", "kb")
+    arguments = [*STRATALOG, "facts", "kb", "n", "--format", "csv"]
+    with subprocess.Popen(
+        arguments, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout.readline() == b"0\n"
+        process.stdout.close()
+        said = process.stderr.read()
+    assert process.returncode == 0
+    assert b"Error" not in said
+
+
+def test_a_terminal_gets_ruled_tables_colours_and_a_limit(command, folder):
+    Path("n.csv").write_text("".join(f"{i}\n" for i in range(150)))
+    command("materialise", "rules.dlog", "n.csv", "--store", "kb")
+    shown = _on_terminal(folder, "facts", "kb", "n")
+    assert "─" in shown
+    assert "the first 100 of 150 are shown; --limit 150 shows all" in shown
+    assert "\x1b[1;31mD320\x1b[0m:" in _on_terminal(folder, "facts", "kb", "nothing")
+
+
+def _on_terminal(folder, *arguments):
+    ours, theirs = pty.openpty()
+    environment = os.environ | {"TERM": "xterm", "COLUMNS": "80"}
+    with subprocess.Popen(
+        [*STRATALOG, *arguments], cwd=folder, stdout=theirs, stderr=theirs, env=environment
+    ):
+        os.close(theirs)
+        shown = b""
+        while chunk := _read(ours):
+            shown += chunk
+    os.close(ours)
+    return shown.decode()
+
+
+def _read(terminal):
+    try:
+        return os.read(terminal, 65536)
+    except OSError:  # the other side is closed
+        return b""
+
+
+def test_help_starts_without_the_heavy_libraries():
+    heavy = "numba numpy pyarrow rich lark pandas"
+    code = f"import sys, stratalog.cli.main; print([m for m in '{heavy}'.split() if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_the_first_run_says_that_kernels_are_compiled(command, monkeypatch):
+    monkeypatch.setattr("stratalog.kernels.jit.is_compiled", lambda: False)
+    done = command("materialise", "rules.dlog", "edge.csv")
+    assert done.err.startswith("compiling kernels for this machine, once")
+
+
+def test_warmup_compiles_every_kernel_that_python_calls(command, tmp_path):
+    done = command("warmup")
+    assert done.status == 0
+    assert "kernels are ready" in done.err
+    (tmp_path / "again").mkdir()
+    exercise(tmp_path / "again")
+    assert _entries() - _compiled() == set()
+
+
+def _kernels():
+    for found in pkgutil.iter_modules(stratalog.kernels.__path__):
+        module = importlib.import_module(f"stratalog.kernels.{found.name}")
+        for name, function in vars(module).items():
+            if hasattr(function, "signatures") and function.__module__ == module.__name__:
+                yield f"{found.name}.{name}", function
+
+
+def _compiled():
+    return {name for name, function in _kernels() if function.signatures}
+
+
+def _entries():
+    """Return the kernels that are called from outside the folder of kernels."""
+    root = Path(stratalog.kernels.__file__).parents[1]
+    code = "\n".join(
+        path.read_text() for path in root.rglob("*.py") if path.parent.name != "kernels"
+    )
+    return {name for name, _ in _kernels() if f".{name.split('.')[1]}(" in code and "_" not in name}
