@@ -29,7 +29,7 @@ DOCUMENTS = [
     *sorted((ROOT / "docs").rglob("*.md")),
     *(example / "README.md" for example in EXAMPLES),
 ]
-LANGUAGES = {"console", "python", "dlog", "sh", "text", "json", "bibtex"}
+LANGUAGES = {"console", "python", "dlog", "sh", "text", "json", ""}  # the last four are not run
 INSTALL = "pip install -e . && "  # the suite runs in an environment where this is done
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SECONDS = re.compile(r"\b\d+(?:\.\d+)? s\b")

@@ -131,12 +131,17 @@ def _refuse(given: dict[str, Any]) -> None:
         raise EngineError(
             "E120", f"--reader {given['reader']} is not a choice", help="one of auto, local"
         )
-    for name, value in given.items():
-        if value and value not in {"auto", "local"}:
-            shown = "--reader spark" if name == "reader" else f"--{name}"
-            raise EngineError(
-                "E121", f"{shown} is not supported yet", help="leave it out: files are read locally"
-            )
+    if given["reader"] == "spark":
+        raise _not_yet("--reader spark")
+    for name in ("publish", "master", "conf"):
+        if given[name]:
+            raise _not_yet(f"--{name}")
+
+
+def _not_yet(option: str) -> EngineError:
+    return EngineError(
+        "E121", f"{option} is not supported yet", help="leave it out: files are read locally"
+    )
 
 
 def _materialise(

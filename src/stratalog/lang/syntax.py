@@ -11,8 +11,8 @@ from stratalog.lang.terms import Term
 class Predicate(NamedTuple):
     """A predicate's name and arity.
 
-    A bare name is spelled as written (`path`), an IRI in angle brackets (`<http://a#p>`); names that
-    begin with `$` are hidden: made by the planner, never shown to users.
+    A bare name is spelled as written (`path`), an IRI in angle brackets (`<http://a#p>`); names
+    that begin with `$` are hidden: made by the planner, never shown to users.
     """
 
     name: str
@@ -20,7 +20,7 @@ class Predicate(NamedTuple):
 
 
 TRIPLE = Predicate("$triple", 3)
-"""The virtual union of the IRI-named unary and binary relations, read or written by `[?x, ?p, ?y]`."""
+"""The union of the IRI-named unary and binary relations, read or written by `[?x, ?p, ?y]`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ Argument = Variable | Term
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """`predicate(args)`; `[s, p, o]` with a constant p is an ordinary atom, otherwise one over TRIPLE."""
+    """`predicate(args)`; `[s, p, o]` with a variable p is an atom over TRIPLE."""
 
     predicate: Predicate
     args: tuple[Argument, ...]
@@ -61,7 +61,7 @@ class Equality:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function or operator applied to expressions; names are upper case (`STRLEN`) or operators (`+`)."""
+    """A function or operator with its arguments; names are upper case (`STRLEN`) or signs (`+`)."""
 
     name: str
     args: tuple[Expression, ...]
@@ -90,7 +90,7 @@ class Bind:
 
 @dataclass(frozen=True, slots=True)
 class Negation:
-    """`NOT a`, `NOT (a, b)`, `NOT EXISTS ?y IN (a, b)`; `local` are the variables named after EXISTS."""
+    """`NOT a`, `NOT (a, b)`, `NOT EXISTS ?y IN (a, b)`; `local` are the variables after EXISTS."""
 
     body: tuple[Literal, ...]
     local: tuple[Variable, ...] = ()
@@ -146,7 +146,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """`@declare predicate(columns) .`"""
+    """The columns of a predicate: `@declare predicate(columns) .`."""
 
     predicate: Predicate
     columns: tuple[Column, ...]

@@ -1,6 +1,7 @@
 """Constants: two are one iff they have the same datatype (or language) and the same value.
 
-A `Term` always holds the canonical spelling of its value, so that equality of terms is equality of tuples.
+A `Term` always holds the canonical spelling of its value, so that equality of terms is equality of
+tuples.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ LANG = "@"  # the kind of a literal with language tag en is "@en" (tags in lower
 class Term(NamedTuple):
     """A constant.
 
-    `kind` is "iri", "bnode", a datatype's IRI, or "@" and a language tag in lower case; `text` is the
-    IRI, the label of the blank node, or the canonical lexical form of the literal.
+    `kind` is "iri", "bnode", a datatype's IRI, or "@" and a language tag in lower case; `text` is
+    the IRI, the label of the blank node, or the canonical lexical form of the literal.
     """
 
     kind: str

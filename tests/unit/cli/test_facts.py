@@ -65,7 +65,9 @@ def test_triples_are_written_and_the_rest_is_counted(command):
     Path("rdf.dlog").write_text(
         "@prefix : <http://ex/> . :C(?x) :- :p(?x, ?y) . n(?x) :- :C(?x) . :q(?x, ?x, ?x) :- n(?x) ."
     )
-    Path("data.nt").write_text('<http://ex/b> <http://ex/p> "x"@en .\n_:n <http://ex/p> <urn:o> .\n')
+    Path("data.nt").write_text(
+        '<http://ex/b> <http://ex/p> "x"@en .\n_:n <http://ex/p> <urn:o> .\n'
+    )
     command("materialise", "rdf.dlog", "data.nt", "--store", "kb")
     done = command("facts", "kb", "--format=nt", "--sorted")
     kind = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://ex/C> ."
