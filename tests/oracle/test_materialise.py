@@ -26,7 +26,12 @@ def agree(program: Program, engine: str) -> None:
     """Fail unless the engine's facts and counts are the judge's."""
     expected = judged(program)
     text = strategies.program_text(program)
-    kb = stratalog.materialise(text, {}, engine=engine, modules="off", schemes="plain")
+    try:
+        kb = stratalog.materialise(text, {}, engine=engine, modules="off", schemes="plain")
+    except stratalog.ProgramError as error:
+        # Refused by design: a built-in inside NOT that looks at what a recursive atom binds.
+        assume(error.code != "S303")
+        raise
     plan: Plan = kb._plan
     found = kb._counts()
     assert naive.visible(plan, found.keys()) == expected, text

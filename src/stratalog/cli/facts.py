@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,8 +15,6 @@ from stratalog.cli.show import note, note_first_run, plural, show_rows
 from stratalog.errors import DataError
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from stratalog.knowledge.base import KnowledgeBase
 
 HELP = """Print the facts of a predicate, or of all relations.
@@ -79,8 +76,8 @@ def _write_one(
         return _write_triples(kb, form, output, only, name)
     early = None if form.in_order else form.shown(output)
     table = kb.facts(name, only=only, limit=early)
-    total = kb.count_of(name, only=only)
-    return write_table(table, form, output, total)
+    is_cut = early is not None and form.limit is None
+    return write_table(table, form, output, kb.count_of(name, only=only) if is_cut else None)
 
 
 def _write_all(kb: KnowledgeBase, form: Form, output: str | None, only: str | None) -> int:
@@ -91,7 +88,7 @@ def _write_all(kb: KnowledgeBase, form: Form, output: str | None, only: str | No
     if output is not None and _is_folder(output):
         return _write_folder(kb, form, Path(output), only)
     if form.format == "jsonl":
-        return write_to(_tables(kb, only), form, output, named=True)
+        return write_to(kb.tables(only=only), form, output, named=True)
     raise DataError(
         "D314",
         f"{form.format} holds the facts of one predicate",
@@ -104,11 +101,6 @@ def _is_folder(output: str) -> bool:
     return output.endswith("/") or Path(output).is_dir() or not Path(output).suffix
 
 
-def _tables(kb: KnowledgeBase, only: str | None) -> Iterator[tuple[str, pa.Table]]:
-    for name in kb.predicates():
-        yield name, kb.facts(name, only=only)
-
-
 def _write_folder(kb: KnowledgeBase, form: Form, folder: Path, only: str | None) -> int:
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -118,7 +110,10 @@ def _write_folder(kb: KnowledgeBase, form: Form, folder: Path, only: str | None)
             help="name a folder that can be written to",
         ) from None  # fmt: skip
     count = 0
-    for name, table in _tables(kb, only):
+    for name, table in kb.tables(only=only):
+        if form.format == "parquet" and not table.num_columns:
+            note(f"{name}: Parquet cannot hold facts without arguments, left out")
+            continue
         path = folder / f"{_file_name(name)}.{form.format}"
         count += write_to([(name, table)], form, str(path))
         if path.stem != name:
@@ -142,19 +137,21 @@ def _write_triples(
 ) -> int:
     with opened(output, form) as target:
         written = kb.write_triples(target, name, only=only, in_order=form.in_order)
+    names = kb.names()
     for predicate, skipped in sorted(written.skipped.items()):
         what = "fact is no triple" if skipped == 1 else "facts are no triples"
-        note(f"{kb.name_of(predicate)}: {skipped:,} {what}, left out")
+        note(f"{names[predicate]}: {skipped:,} {what}, left out")
     return written.facts if form.limit is None else min(form.limit, written.facts)
 
 
 def _list_relations(kb: KnowledgeBase, output: str | None, only: str | None) -> int:
     rows = []
-    for name in kb.predicates():
-        facts, explicit = kb.count_of(name), kb.count_of(name, only="explicit")
+    given = kb.sizes(only="explicit")
+    for name, (arity, facts) in kb.sizes().items():
+        _, explicit = given[name]
         counts = {None: facts, "explicit": explicit, "derived": facts - explicit}
         if only is None or counts[only]:
-            rows.append((name, kb[name].predicate.arity, facts, explicit, facts - explicit))
+            rows.append((name, arity, facts, explicit, facts - explicit))
     names = ("predicate", "arity", "facts", "explicit", "derived")
     if output is None:
         show_rows(names, rows, sys.stdout)

@@ -61,9 +61,7 @@ def _command(  # its options
         _show(plan, updates=updates)
     if not quiet:
         strata = sum(bool(stratum["rules"]) for stratum in plan["strata"])
-        note(
-            f"{plan['rules']:,} rules, {plan['planned_rules']:,} planned, {strata:,} strata with rules"
-        )
+        note(f"{plan['rules']:,} rules, {plan['planned_rules']:,} planned, {strata:,} strata")
 
 
 def _show(plan: dict[str, Any], *, updates: bool) -> None:

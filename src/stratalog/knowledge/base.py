@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -52,6 +53,7 @@ class KnowledgeBase:
         self._dictionary = dictionary
         self._options = options
         self._origins = dict(origins)
+        self._mentioned = predicates_of(program)
         self._store: Store | None = None
         self._version = 0
         self._run: dict[str, Any] = {}
@@ -76,12 +78,31 @@ class KnowledgeBase:
         others = [np.unique(kinds[column], return_index=True)[1] for column in columns]
         return np.concatenate([np.arange(limit), *others]).astype(np.uint32)
 
+    def tables(self, *, only: str | None = None) -> Iterator[tuple[str, pa.Table]]:
+        """Yield the name and the facts of every predicate; `only` is as in `facts`."""
+        for predicate, name in self.names().items():
+            columns, size = self._read(predicate, _chosen(only))
+            yield name, self._table(predicate, columns, size)
+
+    def sizes(self, *, only: str | None = None) -> dict[str, tuple[int, int]]:
+        """Return the arity and the number of facts of every predicate; `only` is as in `facts`."""
+        described = _chosen(only)
+        among = {} if self._triples is None else self._triples.sizes(described)
+        found: dict[str, tuple[int, int]] = {}
+        for p, name in self.names().items():
+            size = among.get(p, 0) if self._is_triple(p) else self._host.size(p, described)
+            found[name] = p.arity, size
+        return found
+
     def count_of(self, name: str, *, only: str | None = None) -> int:
-        """Return the number of facts of a predicate; `only` is "explicit" or "derived"."""
+        """Return the number of facts of a predicate; `only` is as in `facts`."""
         predicate = self._predicate(name)
-        if self._triples is not None and self._triples.holds(predicate):
-            return self._triples.read(predicate, _chosen(only))[1]
+        if self._is_triple(predicate):
+            return self._read(predicate, _chosen(only))[1]
         return self._host.size(predicate, _chosen(only))
+
+    def _is_triple(self, predicate: Predicate) -> bool:
+        return self._triples is not None and self._triples.holds(predicate)
 
     def write_triples(
         self,
@@ -113,17 +134,25 @@ class KnowledgeBase:
 
     def predicates(self) -> list[str]:
         """Return the names of all predicates; `name/2` where a name has several arities."""
-        return [self.name_of(p) for p in self.visible()]
+        return list(self.names().values())
 
     def name_of(self, predicate: Predicate) -> str:
         """Return how people write a predicate: with the program's prefixes."""
         shown = show_name(predicate.name, self._program.prefixes)
-        namesakes = [p for p in self.visible() if p.name == predicate.name]
-        return f"{shown}/{predicate.arity}" if len(namesakes) > 1 else shown
+        return self.names().get(predicate, shown)
+
+    def names(self) -> dict[Predicate, str]:
+        """Return all visible predicates, sorted, with their names."""
+        visible = self.visible()
+        times = Counter(p.name for p in visible)
+        shown = {name: show_name(name, self._program.prefixes) for name in times}
+        return {
+            p: f"{shown[p.name]}/{p.arity}" if times[p.name] > 1 else shown[p.name] for p in visible
+        }
 
     def visible(self) -> list[Predicate]:
         """Return all predicates of facts and rules that are not hidden, sorted."""
-        known = {*predicates_of(self._program), *self._host.predicates()}
+        known = {*self._mentioned, *self._host.predicates()}
         if self._triples is not None:
             known |= self._triples.predicates()
         return sorted(p for p in known if not p.name.startswith("$"))

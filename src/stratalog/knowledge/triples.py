@@ -29,12 +29,20 @@ class Triples:
 
     def predicates(self) -> set[Predicate]:
         """Return the unary and binary predicates that have facts."""
-        (_, p, o), _ = self._host.read(TRIPLE, I)
+        return set(self.sizes(I))
+
+    def sizes(self, described: FactSet) -> dict[Predicate, int]:
+        """Return how many facts of a set each unary and binary predicate has, if any."""
+        (_, p, o), _ = self._host.read(TRIPLE, described)
         is_type = self._class_rows(p, o)
-        classes = self._dictionary.decode(np.unique(o[is_type]))
-        properties = self._dictionary.decode(np.unique(p[~is_type]))
-        return {Predicate(f"<{t.text}>", 1) for t in classes} | {
-            Predicate(f"<{t.text}>", 2) for t in properties
+        return {**self._counted(o[is_type], 1), **self._counted(p[~is_type], 2)}
+
+    def _counted(self, names: Ids, arity: int) -> dict[Predicate, int]:
+        distinct, counts = np.unique(names, return_counts=True)
+        terms = self._dictionary.decode(distinct)
+        return {
+            Predicate(f"<{term.text}>", arity): count
+            for term, count in zip(terms, counts.tolist(), strict=True)
         }
 
     def read(self, predicate: Predicate, described: FactSet) -> tuple[list[Ids], int]:

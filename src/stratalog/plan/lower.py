@@ -87,9 +87,10 @@ class _Lowering:
         shared = tuple(v for v in _in_order(inner) if v in bound)
         if len(inner) == 1 and isinstance(inner[0], Atom) and set(_in_order(inner)) <= bound:
             return inner[0]
-        inner = (*_context(set(shared) - bound_variables(inner), around), *inner)
+        context = _context(set(shared) - bound_variables(inner), around)
+        inner = (*context, *inner)
         key = _renamed(("not", inner, shared), {})
-        return self._hide("not", key, shared, inner, None, origin)
+        return self._hide("within" if context else "not", key, shared, inner, None, origin)
 
     def _rename_apart(self, negation: Negation) -> tuple[Literal, ...]:
         if not negation.local:

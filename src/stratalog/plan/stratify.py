@@ -126,6 +126,13 @@ def _path(graph: Graph, start: Predicate, goal: Predicate) -> list[Predicate]:
 
 
 def _unstratifiable(rule: PlannedRule, predicate: Predicate, path: list[Predicate]) -> ProgramError:
+    if "within" in predicate.name and predicate.name.startswith("$"):
+        return _error(
+            rule,
+            "S303",
+            "a built-in inside NOT looks at a variable that a recursive atom binds",
+            "bind the variable inside NOT by an atom, or by an atom outside that is not recursive",
+        )
     word = "an AGGREGATE" if rule.grouping is not None else "NOT"
     visible = [p.name for p in path if not p.name.startswith("$")]
     steps = [rule.head.predicate.name, predicate.name, *visible]
@@ -133,13 +140,21 @@ def _unstratifiable(rule: PlannedRule, predicate: Predicate, path: list[Predicat
     cycle = [name for i, name in enumerate(shown) if i == 0 or name != shown[i - 1]]
     if len(cycle) == 1 or cycle[0] != cycle[-1]:
         cycle.append(cycle[0])
-    place = rule.origin.place if rule.origin else None
-    return ProgramError(
+    return _error(
+        rule,
         "S301",
         f"the program cannot be stratified: a predicate depends on itself through {word}",
+        f"break the cycle {' -> '.join(cycle)} (each depends on the next)",
+    )
+
+
+def _error(rule: PlannedRule, code: str, message: str, advice: str) -> ProgramError:
+    place = rule.origin.place if rule.origin else None
+    return ProgramError(
+        code,
+        message,
         path=place.path if place else None,
         line=place.line if place else None,
         source=rule.origin.text if rule.origin else None,
-        help=f"break the cycle {' -> '.join(cycle)} (each depends on the next);"
-        " a built-in inside NOT depends on the atoms that bind its variables outside",
+        help=advice,
     )

@@ -63,7 +63,8 @@ def test_json_lines_hold_all_predicates(command, store):
 
 def test_triples_are_written_and_the_rest_is_counted(command):
     Path("rdf.dlog").write_text(
-        "@prefix : <http://ex/> . :C(?x) :- :p(?x, ?y) . n(?x) :- :C(?x) . :q(?x, ?x, ?x) :- n(?x) ."
+        "@prefix : <http://ex/> . :C(?x) :- :p(?x, ?y) ."
+        "n(?x) :- :C(?x) . :q(?x, ?x, ?x) :- n(?x) ."
     )
     Path("data.nt").write_text(
         '<http://ex/b> <http://ex/p> "x"@en .\n_:n <http://ex/p> <urn:o> .\n'
