@@ -13,12 +13,16 @@ import runpy
 import shutil
 import subprocess
 import sysconfig
+from dataclasses import fields
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from stratalog.knowledge.options import Options
+from stratalog.lang.builtins import FUNCTIONS
 from stratalog.lang.check import check
+from stratalog.lang.names import show_name
 from stratalog.lang.parse import parse_program
 
 ROOT = Path(__file__).parents[1]
@@ -144,6 +148,14 @@ def test_every_error_code_is_in_the_reference_and_no_other():
     listed = set(re.findall(r"^\| ([SDTEWUX]\d{3}) \|", reference, re.MULTILINE))
     assert sorted(raised - listed) == []
     assert sorted(listed - raised) == []
+
+
+def test_every_function_and_option_is_in_the_reference():
+    reference = (ROOT / "docs" / "reference.md").read_text()
+    words = set(re.findall(r"[\w:]+", reference))
+    assert sorted({show_name(name) for name in FUNCTIONS} - words) == []
+    options = set(re.findall(r"^\| `(\w+)` \|", reference, re.MULTILINE))
+    assert options == {option.name for option in fields(Options)}
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)

@@ -84,7 +84,7 @@ def _write_all(kb: KnowledgeBase, form: Form, output: str | None, only: str | No
     if form.format == "nt":
         return _write_triples(kb, form, output, only)
     if form.format == "table":
-        return _list_relations(kb, output, only)
+        return _list_relations(kb, form, output, only)
     if output is not None and _is_folder(output):
         return _write_folder(kb, form, Path(output), only)
     if form.format == "jsonl":
@@ -144,7 +144,7 @@ def _write_triples(
     return written.facts if form.limit is None else min(form.limit, written.facts)
 
 
-def _list_relations(kb: KnowledgeBase, output: str | None, only: str | None) -> int:
+def _list_relations(kb: KnowledgeBase, form: Form, output: str | None, only: str | None) -> int:
     rows = []
     given = kb.sizes(only="explicit")
     for name, (arity, facts) in kb.sizes().items():
@@ -152,6 +152,7 @@ def _list_relations(kb: KnowledgeBase, output: str | None, only: str | None) -> 
         counts = {None: facts, "explicit": explicit, "derived": facts - explicit}
         if only is None or counts[only]:
             rows.append((name, arity, facts, explicit, facts - explicit))
+    rows = rows[: form.limit]
     names = ("predicate", "arity", "facts", "explicit", "derived")
     if output is None:
         show_rows(names, rows, sys.stdout)

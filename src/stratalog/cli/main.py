@@ -6,7 +6,9 @@ import io
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
 from typing import Annotated, NoReturn
 
 import typer
@@ -71,6 +73,7 @@ def run() -> NoReturn:
     signal.signal(signal.SIGTERM, _stop)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may not know a character
+    sys.meta_path.insert(0, _WithoutPandas())
     status = main(sys.argv[1:])
     try:
         sys.stdout.flush()
@@ -95,9 +98,9 @@ def main(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         _forget_stdout()
         return OK
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  # the last resort
         if is_debugging:
-            raise
+            traceback.print_exc()
         return _explain(error)
 
 
@@ -146,6 +149,14 @@ def _explain(error: Exception) -> int:
         "\n  help: please report it with the traceback that the same command prints with --debug"
     )
     return INTERNAL
+
+
+class _WithoutPandas(MetaPathFinder):
+    """Makes pandas look absent: Arrow imports it, for 0.2 s, to ask whether arrays are its own."""
+
+    def find_spec(self, fullname: str, *_: object) -> None:
+        if fullname == "pandas":
+            raise ModuleNotFoundError("the command line does without pandas", name=fullname)
 
 
 def _stop(_signal: int, _frame: object) -> NoReturn:

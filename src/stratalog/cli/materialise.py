@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stratalog.cli import options as o
-from stratalog.cli.show import listen, note, note_first_run, plural, show_rows, summary
+from stratalog.cli.show import listening, note, note_first_run, plural, show_rows, summary
 from stratalog.errors import EngineError
 
 if TYPE_CHECKING:
@@ -151,20 +151,20 @@ def _materialise(
 
     store = chosen.get("store")
     before = 0 if store is None else current_version(store)
-    printer = listen()
     note_first_run(quiet)
     if store is None and not quiet:
         note("note: without --store DIR the result is not kept")
     try:
-        kb = materialise(programs, data, **chosen)
+        with listening() as printer:
+            kb = materialise(programs, data, **chosen)
+            for warning in kb.stats["warnings"]:
+                printer.show(warning)
     except EngineError as error:
         raise _respelled(error, chosen) from None
     except KeyboardInterrupt:
         if store is not None and (now := current_version(store)) != before:
             raise KeyboardInterrupt(f"version {now} had been written") from None
         raise
-    for warning in kb.stats["warnings"]:
-        printer.show(warning)
     if not kb.stats["rules"] and not quiet:
         note("note: the program has no rules, so nothing is derived")
     return kb

@@ -57,6 +57,8 @@ Output = Annotated[
     str | None, typer.Option("-o", "--output", metavar="FILE", help="Write to FILE, not to stdout.")
 ]
 Header = Annotated[bool, typer.Option("--header", help="Write column names into CSV and TSV.")]
-Sorted = Annotated[bool, typer.Option("--sorted", help="Write lines in byte order.")]
+Sorted = Annotated[
+    bool, typer.Option("--sorted", help="Lines in byte order; tables and Parquet by columns.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, notes or summary.")]

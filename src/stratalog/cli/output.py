@@ -58,8 +58,8 @@ def write_table(table: pa.Table, form: Form, output: str | None, total: int | No
     if form.format != "table":
         return write_to([("", table)], form, output)
     total = table.num_rows if total is None else total
-    if form.in_order and table.num_columns:
-        table = table.sort_by([(name, "ascending") for name in table.column_names])
+    if form.in_order:
+        table = in_column_order(table)
     shown = table.slice(0, form.shown(output))
     if output is None:
         show_table(shown, sys.stdout)
@@ -69,6 +69,13 @@ def write_table(table: pa.Table, form: Form, output: str | None, total: int | No
     if form.limit is None and shown.num_rows < total:
         note(f"the first {shown.num_rows:,} of {total:,} are shown; --limit {total} shows all")
     return int(shown.num_rows)
+
+
+def in_column_order(table: pa.Table) -> pa.Table:
+    """Return the rows sorted by their first column, then by their second, and so on."""
+    if not table.num_columns:
+        return table
+    return table.sort_by([(name, "ascending") for name in table.column_names])
 
 
 def write_to(
@@ -92,7 +99,7 @@ def _write_parquet(tables: list[tuple[str, pa.Table]], form: Form, output: str |
     if output is None and is_terminal(sys.stdout):
         raise typer.BadParameter("Parquet is not for reading: name a file with -o")
     if form.in_order:
-        tables = [(n, t.sort_by([(c, "ascending") for c in t.column_names])) for n, t in tables]
+        tables = [(name, in_column_order(table)) for name, table in tables]
     tables = [(name, table.slice(0, form.limit)) for name, table in tables]
     if output is not None:
         return write_rows(tables, "parquet", output)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -55,7 +54,7 @@ def _command(  # noqa: PLR0913  # the contract's options
         print("true" if answers.num_rows else "false")  # noqa: T201  # the answer
         return
     if limit is not None and not in_order:
-        answers, form = answers.slice(0, limit), replace(form, limit=max(limit, 0))
+        answers = answers.slice(0, limit)
     count = write_table(answers, form, output)
     sys.stdout.flush()
     if not quiet:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -57,14 +58,16 @@ class WarningPrinter(logging.Handler):
             show_warning(text)
 
 
-def listen() -> WarningPrinter:
-    """Return a printer of the library's warnings, in place of earlier ones."""
+@contextmanager
+def listening() -> Iterator[WarningPrinter]:
+    """Print the library's warnings as they come."""
     log = logging.getLogger("stratalog")
-    for handler in [h for h in log.handlers if isinstance(h, WarningPrinter)]:
-        log.removeHandler(handler)
     printer = WarningPrinter()
     log.addHandler(printer)
-    return printer
+    try:
+        yield printer
+    finally:
+        log.removeHandler(printer)
 
 
 def note_first_run(quiet: bool = False) -> None:
@@ -72,7 +75,7 @@ def note_first_run(quiet: bool = False) -> None:
     from stratalog.kernels.jit import is_compiled
 
     if not quiet and not is_compiled():
-        note("compiling kernels for this machine, once: about a minute")
+        note("compiling kernels for this machine, once; this may take a minute")
 
 
 def show_table(table: pa.Table, target: TextIO) -> None:

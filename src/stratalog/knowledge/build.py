@@ -36,6 +36,9 @@ log = logging.getLogger("stratalog")
 MOST_ROUNDS_WITH_BIND = 100_000
 """Rounds of a recursion through BIND before we say that it does not end."""
 
+SHARE_OF_MEMORY = 0.8
+"""Of the memory that is free, this much may go to relations if no limit is given."""
+
 MOST_WARNINGS = 3
 """Warnings of one kind before they are told as one: rule sets name much that data lacks."""
 
@@ -176,7 +179,7 @@ def make_host(options: Options, dictionary: Dictionary) -> Host:
     """Return an empty engine of the chosen kind."""
     memory = options.memory
     if memory is None and (available := available_memory()) is not None:
-        memory = int(0.9 * available)
+        memory = int(SHARE_OF_MEMORY * available)
     limits = Limits(memory, options.max_facts, options.timeout)
     if options.engine == "reference":
         return ReferenceHost(dictionary, limits)

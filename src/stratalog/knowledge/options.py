@@ -85,6 +85,10 @@ def check_options(**given: Any) -> Options:  # noqa: ANN401  # they are checked 
             )
         if name in {"threads", "memory", "max_facts", "timeout"} and value is not None:
             _check_positive(name, value)
+        if name == "threads" and value not in {None, 1}:
+            raise EngineError(
+                "E121", f"threads={value!r} is not supported yet", help="leave it out: one thread"
+            )
     return Options(**given)
 
 

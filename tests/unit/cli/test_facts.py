@@ -63,8 +63,7 @@ def test_json_lines_hold_all_predicates(command, store):
 
 def test_triples_are_written_and_the_rest_is_counted(command):
     Path("rdf.dlog").write_text(
-        "@prefix : <http://ex/> . :C(?x) :- :p(?x, ?y) ."
-        "n(?x) :- :C(?x) . :q(?x, ?x, ?x) :- n(?x) ."
+        "@prefix : <http://ex/> . :C(?x) :- :p(?x, ?y) .n(?x) :- :C(?x) . :q(?x, ?x, ?x) :- n(?x) ."
     )
     Path("data.nt").write_text(
         '<http://ex/b> <http://ex/p> "x"@en .\n_:n <http://ex/p> <urn:o> .\n'
@@ -159,6 +158,12 @@ def test_a_predicate_without_arguments(command):
     command("materialise", "flag.dlog", "edge.csv", "--store", "kb")
     assert command("facts", "kb", "flag").out == "()\n"
     assert command("facts", "kb", "flag", "--format", "csv").out == "()\n"
+    refused = command("facts", "kb", "flag", "--sorted", "-o", "flag.parquet")
+    assert (refused.status, refused.err[:5]) == (1, "D312:")
+    assert (
+        "flag: Parquet cannot hold" in command("facts", "kb", "--format=parquet", "-o", "out/").err
+    )
+    assert [p.name for p in Path("out").iterdir()] == ["edge.parquet"]
 
 
 def test_a_name_with_two_arities(command):
@@ -180,3 +185,30 @@ def test_control_characters_do_not_reach_the_terminal(command):
         "c0    c1",
         "a\\nb  \\x1b[31mred",
     ]
+
+
+def test_columns_of_every_type_are_shown_and_sorted(command):
+    Path("t.dlog").write_text(
+        'p(12, 1.50, 1e3, true, "2024-02-29"^^xsd:date, <urn:a>) .'
+        'p(3, 2.25, 2e0, false, "2024-01-01"^^xsd:date, <urn:b>) .'
+    )
+    command("materialise", "t.dlog", "--store", "kb")
+    assert [line.split() for line in command("facts", "kb", "p", "--sorted").lines[1:]] == [
+        ["3", "2.25", "2.0E0", "false", "2024-01-01", "<urn:b>"],
+        ["12", "1.5", "1.0E3", "true", "2024-02-29", "<urn:a>"],
+    ]
+    rows = command("facts", "kb", "p", "--sorted", "--format=csv").lines
+    assert [row.split(",")[0] for row in rows] == ["12", "3"]
+
+
+def test_many_predicates_stored_as_triples_are_listed_once_each(command):
+    Path("any.dlog").write_text("[?y, ?p, ?x] :- [?x, ?p, ?y], bidirectional(?p) .")
+    lines = [f"<urn:s{i}> <urn:p{i % 50}> <urn:o{i}> .\n" for i in range(500)]
+    lines += ["<urn:s> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:C> .\n"]
+    Path("d.nt").write_text("".join(lines))
+    done = command("materialise", "any.dlog", "d.nt", "--store", "kb", "-q")
+    assert done.status == 0
+    listed = command("facts", "kb").lines
+    assert ["<urn:p7>", "2", "10", "10", "0"] in [line.split() for line in listed]
+    assert ["<urn:C>", "1", "1", "1", "0"] in [line.split() for line in listed]
+    assert len(listed) == 53

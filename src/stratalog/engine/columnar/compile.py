@@ -194,13 +194,11 @@ class _Compiler:
             return k.SCAN_NEGATED_DELTA, (), 0
         if read.negated:
             return k.ABSENT, (), 0
-        if len(read.bound) == relation.arity:
-            return k.MEMBER, (), 0
-        if not read.bound:
-            return k.SCAN_ALL, (), 0
-        index = relation.index(read.bound)
-        self._indexes.append((relation, index))
-        return k.PROBE, read.bound, index.number
+        access = relation.access(read.bound)
+        if access.index is None:
+            return access.operation, access.keys, 0
+        self._indexes.append((relation, access.index))
+        return access.operation, access.keys, access.index.number
 
     def _columns(
         self, atom: Atom, keys: set[int], bound: set[Variable], live: set[Variable]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stratalog.engine.columnar.index import Index
-from stratalog.kernels import memory, rows
+from stratalog.kernels import memory, plan, rows
 from stratalog.lang.syntax import Predicate
 
 Ids = npt.NDArray[np.uint32]
@@ -19,6 +20,7 @@ LOAD_AFTER_GROWTH = (
     0.3  # rows per slot when a membership table has just grown; it grows again at 0.6
 )
 LOAD_TRIMMED = 0.7
+SAMPLE = 4096  # rows looked at for an estimate
 NONE: Ids = np.empty(0, np.uint32)
 
 
@@ -33,6 +35,15 @@ class Directory:
         if number >= self.addresses.size:
             self.addresses = np.resize(self.addresses, 2 * self.addresses.size)
         self.addresses[number] = descriptor.ctypes.data
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One way to read a relation: an operation of the plan interpreter, key columns, an index."""
+
+    operation: int
+    keys: tuple[int, ...] = ()
+    index: Index | None = None
 
 
 class Relation:
@@ -153,6 +164,27 @@ class Relation:
         self.indexes.append(index)
         self.describe()
         return index
+
+    def access(self, bound: tuple[int, ...]) -> Access:
+        """Return how facts are found whose `bound` columns are known."""
+        if len(bound) == self.arity:
+            return Access(plan.MEMBER)
+        if not bound:
+            return Access(plan.SCAN_ALL)
+        return Access(plan.PROBE, bound, self.index(bound))
+
+    def distinct(self, column: int) -> float:
+        """Return about how many constants stand in a column, from a sample.
+
+        The GEE estimate: a constant seen once stands for sqrt(rows / sample) others.
+        """
+        step = max(1, self.rows // SAMPLE)
+        sample = self.columns[column][: self.rows : step]
+        _, seen = np.unique(sample, return_counts=True)
+        once = int((seen == 1).sum())
+        if once == seen.size:
+            return float(self.rows)
+        return float(once * np.sqrt(self.rows / sample.size) + (seen.size - once))
 
     def set_delta(self, delta: Ids, *, negated: bool = False) -> None:
         """Let scans of the delta read these rows."""
