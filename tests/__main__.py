@@ -136,7 +136,16 @@ def check_wheel(_: Run) -> None:
         (folder / "edge.csv").write_text("a,b\nb,c\nc,d\n")
         stratalog = bin_folder / "stratalog"
         call([stratalog, "materialise", "program.dlog", "edge.csv", "--store", "kb"], cwd=folder)
-        listed = [stratalog, "facts", "kb", "path", "--format", "csv", "--sorted", "--quiet"]
+        listed: list[str | Path] = [
+            stratalog,
+            "facts",
+            "kb",
+            "path",
+            "--format",
+            "csv",
+            "--sorted",
+            "--quiet",
+        ]
         output = call(listed, cwd=folder)
         if output.split() != ["a,b", "a,c", "a,d", "b,c", "b,d", "c,d"]:
             raise Failed("the installed wheel derived other facts", output)

@@ -23,7 +23,7 @@ def judged(program: Program) -> set[naive.Fact]:
 
 
 def materialise(program: str | list[str], **options: str) -> stratalog.KnowledgeBase:
-    """Materialise, passing over what is refused by design: a built-in inside NOT over a recursion."""
+    """Materialise; pass over what is refused: a built-in inside NOT that looks at a recursion."""
     try:
         return stratalog.materialise(program, {}, **options)
     except stratalog.ProgramError as error:

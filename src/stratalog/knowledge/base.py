@@ -255,11 +255,21 @@ class KnowledgeBase:
 
     def versions(self) -> list[VersionInfo]:
         """Return the versions of the store, the oldest first."""
+        return self._bound_store().versions()
+
+    def refresh(self) -> int:
+        """Move on to the current version of the store; return its number."""
+        store = self._bound_store()
+        if store.version != self._version:
+            self.__dict__.update(persist.open_store(store.path).__dict__)
+        return self._version
+
+    def _bound_store(self) -> Store:
         if self._store is None:
             raise StoreError(
                 "T110", "this knowledge base has no store", help="save(directory) makes one"
             )
-        return self._store.versions()
+        return self._store
 
     # -- accounts
 
