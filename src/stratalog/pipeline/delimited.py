@@ -156,7 +156,7 @@ class DelimitedReader:
         stop = data.find(b"\n", start) + 1 or len(data)
         line = self.line + data.count(b"\n", 0, start)
         error = DataError(
-            "D107", "a quote is out of place or never closed", path=self.path, line=line,
+            "D110", "a quote is out of place or never closed", path=self.path, line=line,
             help='put the whole field in quotes and double the quotes inside it: "5"" disk"',
         )  # fmt: skip
         self.reject(error, _line_at(data, start))

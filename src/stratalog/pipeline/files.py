@@ -92,7 +92,7 @@ def format_of(path: str) -> tuple[str, str | None]:
     data_format = FORMATS.get(inner.suffix.lower())
     if data_format is None:
         raise DataError(
-            "D105",
+            "D106",
             f"the name does not tell the format: {name.name}",
             path=path,
             help=f"name it {' '.join(FORMATS)}, optionally followed by {' '.join(COMPRESSIONS)}",

@@ -86,7 +86,7 @@ class JsonReader:
             return self._by_name({**self.fixed, **value}, number)
         if not isinstance(value, list):
             raise DataError(
-                "D103", "the line is neither an array nor an object", path=self.path, line=number,
+                "D109", "the line is neither an array nor an object", path=self.path, line=number,
                 help='write ["a", 1] or {"name": "a", "n": 1}',
             )  # fmt: skip
         value.extend(self.fixed.values())
@@ -108,12 +108,12 @@ class JsonReader:
             raise not_utf8(self.path, number) from None
         except UnicodeEncodeError:
             raise DataError(
-                "D103", "the line has half of a surrogate pair, which is no character",
+                "D109", "the line has half of a surrogate pair, which is no character",
                 path=self.path, line=number, help="write both halves, or the character itself",
             ) from None  # fmt: skip
         except (ValueError, RecursionError) as error:
             raise DataError(
-                "D103", f"the line is not valid JSON: {error}", path=self.path, line=number,
+                "D109", f"the line is not valid JSON: {error}", path=self.path, line=number,
                 help="write one JSON array or object per line, in double quotes",
             ) from None  # fmt: skip
         return value

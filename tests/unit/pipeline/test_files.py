@@ -88,7 +88,7 @@ def test_the_name_tells_format_and_compression(name, expected):
 
 @pytest.mark.parametrize("name", ["a", "a.gz", "a.xlsx", ".nt", "a.txt.gz"])
 def test_a_name_that_tells_nothing_is_an_error(name):
-    with pytest.raises(DataError, match="D105"):
+    with pytest.raises(DataError, match="D106"):
         format_of(name)
 
 

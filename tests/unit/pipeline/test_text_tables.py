@@ -115,7 +115,7 @@ def test_bytes_that_are_no_text_are_named():
     "data", [b'a,b\nc"d,e\nf,g\n', b'a,b\n"c"d,e\n', b'a,b\n"c,d\n', b'a,b\n"c"d"",e\n']
 )
 def test_a_quote_out_of_place_is_named(data):
-    assert failure(data) == ("D107", 2)
+    assert failure(data) == ("D110", 2)
 
 
 def test_a_value_that_is_no_number_is_named():
@@ -204,10 +204,10 @@ def test_json_objects_go_by_column_name():
 @pytest.mark.parametrize(
     ("line", "code"),
     [
-        (b"{", "D103"),
-        (b"3", "D103"),
-        (b'["\\ud800", 1]', "D103"),
-        (b"[NaN, 1]", "D103"),
+        (b"{", "D109"),
+        (b"3", "D109"),
+        (b'["\\ud800", 1]', "D109"),
+        (b"[NaN, 1]", "D109"),
         (b"[1]", "D105"),
         (b'{"a": 1, "b": 2}', "D306"),
         (b"[1, null]", "D304"),
