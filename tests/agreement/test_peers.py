@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import assume, given, settings
 
+from stratalog.errors import ProgramError
 from stratalog.lang.parse import parse_program
 from stratalog.lang.syntax import Program
 from stratalog.plan.program import plan_program
@@ -40,6 +41,9 @@ def test_a_planned_program_derives_what_the_program_says(program: Program):
         planned = naive.planned_facts(plan, naive.explicit_facts(program))
     except naive.TooLargeError:
         assume(condition=False)
+    except ProgramError as error:
+        assume(error.code != "S303")  # a built-in inside NOT that looks at a recursion is refused
+        raise
     else:
         assert naive.visible(plan, planned) == expected
 
