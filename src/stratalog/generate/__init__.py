@@ -1,0 +1,1 @@
+"""Data sets made by programs, seeded: the workloads of benchmarks."""

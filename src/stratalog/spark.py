@@ -1,0 +1,1 @@
+"""The Spark session: Java, interpreter and settings, each with its reason."""
