@@ -146,7 +146,8 @@ def datasets(draw: Draw, signature: Signature) -> list[Atom]:
         given = level == 0 or _is_rdf(predicate) or _rarely(draw)
         if given and predicate != TRIPLE:
             rows = rows_of(predicate, signature)
-            facts += draw(st.lists(rows, min_size=min(2, predicate.arity), max_size=6, unique=True))
+            least = min(2 * predicate.arity, 5)  # enough for most bodies to match
+            facts += draw(st.lists(rows, min_size=least, max_size=9, unique=True))
     return facts
 
 

@@ -1,1 +1,0 @@
-"""The Spark session: Java, interpreter and settings, each with its reason."""
