@@ -107,6 +107,7 @@ def check_imports(_: Run) -> None:
 def check_tests(run: Run) -> None:
     words = ["-m", "not slow"] if run.fast else []
     profile = "dev" if run.fast else "ci"
+    python("-m", "stratalog", "warmup")  # once, instead of in each worker
     run_pytest(run, "tests", [*words, *run.pytest], {"HYPOTHESIS_PROFILE": profile})
 
 

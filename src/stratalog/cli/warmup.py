@@ -24,6 +24,7 @@ PROGRAM = """
 path(?x, ?y) :- edge(?x, ?y) .
 path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .
 loop(?x) :- path(?x, ?x) .
+two(?x, ?z) :- pair(?x, ?y), pair(?y, ?z) .
 end(?y) :- edge(?x, ?y), NOT edge(?y, ?z) .
 both(?x, ?y, ?z) :- edge(?x, ?y), edge(?y, ?z), NOT edge(?z, ?x) .
 degree(?x, ?n) :- AGGREGATE(edge(?x, ?y) ON ?x BIND COUNT(?y) AS ?n) .
@@ -67,7 +68,8 @@ def exercise(folder: Path) -> None:
     (folder / "edge.csv").write_text("a,b\nb,c\nc,a\nc,d\n")
     (folder / "data.nt").write_text(TRIPLES)
     (folder / "quads.nq").write_text("<urn:a> <urn:p> <urn:b> <urn:g> .\n")
-    many = {"pair": np.arange(20_000, dtype=np.int64).reshape(-1, 2)}  # tables grow
+    ascending = np.arange(10_000, dtype=np.int64)
+    many = {"pair": np.stack([ascending, ascending + 1], axis=1)}  # tables grow, joins in bulk
     data = [folder / "edge.csv", folder / "data.nt", folder / "quads.nq", many]
     materialise(PROGRAM, data, store=folder / "store", progress=False)
     kb = open_store(folder / "store")

@@ -94,6 +94,17 @@ class ReferenceEngine:
         for predicate, args in _facts(batch):
             self.stored[predicate][args].labels &= ~(1 << label.bit)
 
+    def saturate(
+        self,
+        rules: Sequence[PlannedRule],  # noqa: ARG002  # the protocol's arguments
+        pos: FactSet,  # noqa: ARG002
+        delta: Batch,  # noqa: ARG002
+        *,
+        count: Count | None = None,  # noqa: ARG002
+    ) -> None:
+        """Return None: the reference goes round by round."""
+        return
+
     def apply(  # the operator's own arguments
         self,
         rules: Sequence[PlannedRule],

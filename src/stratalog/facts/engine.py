@@ -37,6 +37,16 @@ class Engine(Protocol[RuleT_contra]):
     def unmark(self, batch: Batch, label: Label) -> None:
         """Take `label` off every fact of the batch."""
 
+    def saturate(
+        self,
+        rules: Sequence[RuleT_contra],
+        pos: FactSet,
+        delta: Batch,
+        *,
+        count: Count | None = None,
+    ) -> Batch | None:
+        """Return all that follows from the delta in any number of rounds; None if unable."""
+
     def apply(  # the operator's own arguments
         self,
         rules: Sequence[RuleT_contra],

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from stratalog.errors import EngineError
@@ -44,3 +46,16 @@ class Limits:
                 f"more than max_facts={self.max_facts:,} facts while evaluating: {rule}",
                 help="raise max_facts=; if a BIND makes values without end, bound them with FILTER",
             )
+
+
+@contextmanager
+def full_memory_explained(doing: str) -> Iterator[None]:
+    """Make an error that users can act on of the machine's refusal to give memory."""
+    try:
+        yield
+    except MemoryError as error:
+        raise EngineError(
+            "E101",
+            f"the machine's memory is full while {doing}",
+            help="close other programs, use less data, or set memory= to stop earlier",
+        ) from error

@@ -95,7 +95,7 @@ class _ReadyCache(caching.FunctionCache):  # type: ignore[misc]
     They take a third of a second, a quarter of what a small program takes from start to end.
     """
 
-    def load_overload(self, sig: object, target_context: Any) -> Any:  # noqa: ANN401  # numba's
+    def load_overload(self, sig: object, target_context: Any) -> Any:
         rtsys.initialize(target_context)  # of what `refresh` does, all that running needs
         with self._guard_against_spurious_io_errors():
             return self._load_overload(sig, target_context)

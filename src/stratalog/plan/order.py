@@ -133,6 +133,17 @@ def fan_out(atom: Atom, known: set[Variable], statistics: Statistics) -> float:
     return matching
 
 
+def visits(steps: Iterable[Step], statistics: Statistics) -> float:
+    """Return about how many facts a join order meets per fact of its first relation."""
+    total, size = 1.0, 1.0
+    reads = [step for step in steps if isinstance(step, Read)]
+    for read in reads[1:]:
+        known = {a for i in read.bound if isinstance(a := read.atom.args[i], Variable)}
+        size *= 1.0 if read.negated else fan_out(read.atom, known, statistics)
+        total += max(size, 1.0 if total == 1.0 else 0.0)
+    return total
+
+
 def bound_columns(atom: Atom, known: set[Variable]) -> tuple[int, ...]:
     """Return the columns of the atom that hold a constant or a known variable."""
     return tuple(i for i, a in enumerate(atom.args) if not isinstance(a, Variable) or a in known)

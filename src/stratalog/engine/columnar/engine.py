@@ -13,7 +13,7 @@ import numpy.typing as npt
 from stratalog.engine.columnar.batch import ColumnarBatch
 from stratalog.engine.columnar.evaluate import Evaluation
 from stratalog.engine.columnar.membership import Sets
-from stratalog.engine.columnar.planned import Planner, RuleIndex
+from stratalog.engine.columnar.planned import Planned, Planner, RuleIndex
 from stratalog.engine.columnar.relation import Directory, Ids, Relation
 from stratalog.engine.columnar.settle import settle
 from stratalog.engine.columnar.statistics import RelationStatistics
@@ -51,6 +51,7 @@ class ColumnarEngine:
         self.by_number: list[Relation] = []
         self.directory = Directory()
         self.arity = 0  # the greatest of all relations
+        self._loaded = 0  # constants are below this, if they are not in the dictionary
         self.sets = Sets()
         self.statistics = RelationStatistics(self.relations)
         self.computed_profile: dict[int, RuleProfile] = defaultdict(RuleProfile)  # by rule index
@@ -77,8 +78,10 @@ class ColumnarEngine:
         """Store explicit facts: marked E, C_nr one higher than before if they were not explicit."""
         relation = self.relation(predicate)
         block = np.asarray(columns, np.uint32).reshape(predicate.arity, size)
+        self._loaded = max(self._loaded, int(block.max(initial=0)) + 1)
         self._evaluation.merge(relation, block, kernels.AS_EXPLICIT)
         relation.take_touched()
+        relation.changes += 1
 
     def restore(
         self,
@@ -95,24 +98,36 @@ class ColumnarEngine:
         if any(count.size and int(count.max()) > np.iinfo(np.int32).max for count in counts):
             relation.promote_counts()
         relation.labels[: labels.size] = labels
+        relation.changes += 1
         for mine, saved in zip(relation.counts, counts, strict=True):
             mine[: saved.size] = saved
 
     def drop(self, predicates: Sequence[Predicate]) -> None:
-        """Forget the relations made last, those of one query, and the plans of its rules."""
+        """Forget the relations made last, those of one query, and the plans of its rules.
+
+        Ids that the dictionary has taken back by now are forgotten too.
+        """
         self._evaluation.forget(lambda rule: rule.index < 0)
         self._planner.forget(lambda rule: rule.index < 0)
         self._rule_indexes = {key: x for key, x in self._rule_indexes.items() if x.is_kept}
+        self._planner.forget_terms(len(self.terms))
+        self._evaluation.forget_terms(len(self.terms))
         for predicate in reversed(predicates):
             relation = self.relations.get(predicate)
             if relation is not None and relation.number == len(self.by_number) - 1:
-                self.account(-relation.nbytes)
+                relation.release()
+                self.statistics.forget(predicate)
                 del self.relations[predicate]
                 self.by_number.pop()
 
     def account(self, more: int) -> None:
         self.limits.check_memory(self.allocated + more, self.running)
         self.allocated += more
+
+    @property
+    def constants(self) -> int:
+        """A bound above every constant in a relation."""
+        return max(self._loaded, len(self.terms), 1)
 
     def trim(self) -> None:
         """Give back the room that relations keep for growth."""
@@ -127,10 +142,12 @@ class ColumnarEngine:
     def mark(self, batch: Batch, label: Label) -> None:
         for relation, rows in self.parts(batch):
             kernels.set_bits(relation.labels, rows, np.uint16(1 << label.bit))
+            relation.changes += 1
 
     def unmark(self, batch: Batch, label: Label) -> None:
         for relation, rows in self.parts(batch):
             kernels.clear_bits(relation.labels, rows, np.uint16(0xFFFF ^ (1 << label.bit)))
+            relation.changes += 1
 
     def apply(  # the operator's own arguments
         self,
@@ -143,26 +160,55 @@ class ColumnarEngine:
         count: Count | None = None,
     ) -> ColumnarBatch:
         mode = kernels.UNCOUNTED if count is None else count.value
-        deltas = self._begin(pos_delta, DELTA), self._begin(neg_delta, DELTA_NEGATED)
-        if pos_delta is None and neg_delta is None:
-            versions = [v for v in self._rule_index(rules).everything if self._can_fire(v.rule)]
-        else:
-            versions = self._rule_index(rules).meeting(*deltas)
-        try:
+        planned: Sequence[Planned] = ()
+        try:  # a run that is cut short leaves no scaffolding on facts either
+            deltas = self._begin(pos_delta, DELTA), self._begin(neg_delta, DELTA_NEGATED)
+            if pos_delta is None and neg_delta is None:
+                versions = [v for v in self._rule_index(rules).everything if self._can_fire(v.rule)]
+            else:
+                versions = self._rule_index(rules).meeting(*deltas)
             planned = self._planner.planned(versions, pos, neg, mode)
             self._evaluation.run(planned)
+        finally:
             heads = {p.head.number: p.head for p in planned}
             touched = {n: relation.take_touched() for n, relation in heads.items()}
-        finally:
             self._end(pos_delta, DELTA)
             self._end(neg_delta, DELTA_NEGATED)
         return ColumnarBatch({n: rows for n, rows in touched.items() if rows.size})
+
+    def saturate(
+        self,
+        rules: Sequence[PlannedRule],
+        pos: FactSet,
+        delta: Batch,
+        *,
+        count: Count | None = None,
+    ) -> ColumnarBatch | None:
+        """Return all that the rules derive from the delta in any number of rounds, where it pays.
+
+        Group-local evaluation: possible if the rules pass a variable through, and exact only if
+        the delta is all there is of their relation. None means: go round by round.
+        """
+        passes = self._rule_index(rules).passes
+        if passes is None or count is not Count.RECURSIVE:
+            return None
+        relation = self.relation(rules[0].head.predicate)
+        seeds = dict(self.parts(delta)).get(relation)
+        if seeds is None or seeds.size != self.size(relation.predicate, pos):
+            return None
+        return self._evaluation.bulk.saturate(rules, passes, seeds, pos)
 
     def _rule_index(self, rules: Sequence[PlannedRule]) -> RuleIndex:
         index = self._rule_indexes.get(id(rules))
         if index is None or index.rules is not rules:
             index = self._rule_indexes[id(rules)] = RuleIndex(rules)
         return index
+
+    def check(self) -> None:
+        """Raise if a limit is reached."""
+        self.limits.check_time(self.running)
+        if self.limits.max_facts is not None:
+            self.limits.check_facts(self.facts_stored(), self.running)
 
     def _can_fire(self, rule: PlannedRule) -> bool:
         """Return False if a body atom's relation is empty: such a rule need not even be planned."""

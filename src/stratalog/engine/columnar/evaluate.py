@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from stratalog.engine.columnar.bulk import Bulk
 from stratalog.engine.columnar.compile import Segment
 from stratalog.engine.columnar.expressions import ERROR, Evaluator
 from stratalog.engine.columnar.grouping import reduce_groups
@@ -16,8 +17,8 @@ from stratalog.engine.columnar.planned import Planned
 from stratalog.engine.columnar.relation import Directory, Ids, Relation
 from stratalog.kernels import plan as k
 from stratalog.kernels import rows
-from stratalog.lang.syntax import Bind, Filter, Variable
-from stratalog.plan.rules import PlannedRule
+from stratalog.lang.syntax import Argument, Bind, Filter, Variable
+from stratalog.plan.rules import Grouping, PlannedRule
 
 if TYPE_CHECKING:
     from stratalog.engine.columnar.engine import ColumnarEngine
@@ -85,13 +86,18 @@ class Evaluation:
         self._depths: list[Scratch] = []
         self._slots_of = np.empty(rows.BLOCK + 1, np.uint64)
         self._batch = np.zeros(k.BATCH_STATE, np.int64)
+        self.bulk = Bulk(engine)
 
     def run(self, planned: Sequence[Planned]) -> None:
         """Evaluate the plans and merge what they derive into their head relations."""
-        joins = [p for p in planned if p.is_join]
+        bulk = [p for p in planned if self.bulk.is_worth_it(p)]
+        joins = [p for p in planned if p.is_join and p not in bulk]
         if joins:
             self._run_joins(self._together(joins))
-        if len(joins) < len(planned):
+        for plan in bulk:
+            self._engine.running = rule_text(plan.rule)
+            self.bulk.run(plan)
+        if len(joins) + len(bulk) < len(planned):
             for plan in planned:
                 if not plan.is_join:
                     self._run_computed(plan)
@@ -143,6 +149,10 @@ class Evaluation:
                     self._engine.computed_profile[index].add(derivations, visited, seconds)
                 del self._joined[key]
 
+    def forget_terms(self, size: int) -> None:
+        """Let go of what is known of ids from `size` on."""
+        self._evaluator.forget(size)
+
     def profiled(self) -> Iterator[tuple[int, int, int, float]]:
         """Yield rule index, derivations, rows visited and seconds of what ran in kernels."""
         for joined in self._joined.values():
@@ -155,13 +165,7 @@ class Evaluation:
             planned.head.reserve(more)
         elif status == k.PROMOTE:
             planned.head.promote_counts()
-        self._check()
-
-    def _check(self) -> None:
-        engine = self._engine
-        engine.limits.check_time(engine.running)
-        if engine.limits.max_facts is not None:
-            engine.limits.check_facts(engine.facts_stored(), engine.running)
+        self._engine.check()
 
     # -- rules with built-ins or aggregates: block by block through Python
 
@@ -180,8 +184,11 @@ class Evaluation:
         """Return the distinct output rows of a plan in a relation of their own."""
         self._catch_up(planned)
         answers = Relation(planned.rule.head.predicate, 0, self._engine.account, Directory())
-        for block in self._derived(planned):
-            self.merge(answers, block, rows.UNCOUNTED)
+        try:
+            for block in self._derived(planned):
+                self.merge(answers, block, rows.UNCOUNTED)
+        finally:
+            answers.release()  # they belong to whoever asked
         return answers
 
     def _catch_up(self, planned: Planned) -> None:
@@ -196,16 +203,26 @@ class Evaluation:
         if grouping is None:
             yield from blocks
             return
-        outputs = planned.segments[-1].outputs
-        matches = [block.copy() for block in blocks]
-        size = sum(block.shape[1] for block in matches)
-        table = (
-            np.concatenate(matches, axis=1) if matches else np.empty((len(outputs), 0), np.uint32)
-        )
+        held = 0
+        matches: list[Block] = []
+        try:
+            for block in blocks:
+                self._engine.account(2 * block.nbytes)  # twice while they are put together
+                held += 2 * block.nbytes
+                matches.append(block.copy())
+            if matches:
+                yield self._reduced(grouping, planned.segments[-1].outputs, matches)
+        finally:
+            self._engine.account(-held)
+
+    def _reduced(
+        self, grouping: Grouping, outputs: tuple[Argument, ...], matches: list[Block]
+    ) -> Block:
+        table = np.concatenate(matches, axis=1)
         columns = {v: table[i] for i, v in enumerate(outputs) if isinstance(v, Variable)}
-        if size:
-            reduced = reduce_groups(self._engine.terms, self._evaluator, grouping, columns, size)
-            yield np.ascontiguousarray(reduced, np.uint32)
+        size = table.shape[1]
+        reduced = reduce_groups(self._engine.terms, self._evaluator, grouping, columns, size)
+        return np.ascontiguousarray(reduced, np.uint32)
 
     def _blocks(self, segments: Sequence[Segment], depth: int, table: Block) -> Iterator[Block]:
         """Yield the output of the segments from `depth` on, given the table they start from."""
@@ -251,7 +268,7 @@ class Evaluation:
             if size and status != k.PAUSED:
                 yield scratch.out[: len(segment.outputs), :size]
                 scratch.state[k.N_OUT] = 0
-            self._check()
+            self._engine.check()
 
     def _compute(
         self, builtins: Sequence[Filter | Bind], columns: dict[Variable, Ids], size: int
@@ -285,7 +302,7 @@ class Evaluation:
             done = int(rows.merge(relation.descriptor, block, done, end, mode, self._slots_of))
             if done < end:
                 relation.promote_counts()
-            self._check()
+            self._engine.check()
 
 
 def _costs(joined: Joined) -> Iterator[tuple[int, int, int, float]]:

@@ -39,13 +39,14 @@ class Index:
         return self._heads.nbytes + self._next.nbytes
 
     @property
-    def _at(self) -> int:
+    def at(self) -> int:
+        """Where the index begins in its relation's descriptor."""
         width = memory.INDEX_KEY_COLUMNS + self._arity
         return memory.COLUMNS + self._arity + self.number * width
 
     def describe(self, d: npt.NDArray[np.int64]) -> None:
         """Write the index's part of its relation's descriptor."""
-        at = self._at
+        at = self.at
         d[at + memory.INDEX_KIND] = self._kind
         d[at + memory.INDEX_HEADS] = self._heads.ctypes.data
         d[at + memory.INDEX_N_HEADS] = self._heads.size
@@ -68,7 +69,7 @@ class Index:
         while self.linked < rows:
             end = rows if self._kind == memory.DIRECT else self._room(relation, rows)
             self.describe(relation.descriptor)
-            new = kernels.link(relation.descriptor, self._at, self.linked, end, key)
+            new = kernels.link(relation.descriptor, self.at, self.linked, end, key)
             self.keys += int(new)
             self.linked = end
 
@@ -106,7 +107,7 @@ class Index:
         self._heads = np.full(size, memory.NULL, np.uint32)
         self.describe(relation.descriptor)
         key = np.empty(len(self.columns), np.uint32)
-        kernels.rehead(relation.descriptor, self._at, old, key)
+        kernels.rehead(relation.descriptor, self.at, old, key)
 
     def trim(self, relation: Relation) -> None:
         """Give back the room for growth."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import Lock
+
 import numpy as np
 import numpy.typing as npt
 
@@ -30,15 +32,20 @@ class Sets:
 
     def __init__(self) -> None:
         self._numbers: dict[FactSet, int] = {}
+        self._adding = Lock()
         self.tables: Table = np.zeros((0, 1 << LABELS), np.bool_)
 
     def number(self, described: FactSet) -> int:
         """Return the number of the set's table."""
         number = self._numbers.get(described)
-        if number is None:
-            number = self._numbers[described] = len(self._numbers)
-            self.tables = np.concatenate([self.tables, membership_table(described)[None]])
-        return number
+        return self._add(described) if number is None else number
+
+    def _add(self, described: FactSet) -> int:
+        with self._adding:  # a number is given out once its table is there: readers have no lock
+            if described not in self._numbers:
+                self.tables = np.concatenate([self.tables, membership_table(described)[None]])
+                self._numbers[described] = len(self._numbers)
+            return self._numbers[described]
 
     def table(self, described: FactSet) -> Table:
         number = self.number(described)

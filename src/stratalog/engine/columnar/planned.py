@@ -16,7 +16,8 @@ from stratalog.lang.syntax import Argument, Predicate, Variable
 from stratalog.lang.terms import Term
 from stratalog.plan.delta import Role, Version, versions
 from stratalog.plan.lower import expression_variables
-from stratalog.plan.order import join_order, sizes_changed
+from stratalog.plan.order import join_order, sizes_changed, visits
+from stratalog.plan.paths import Hop, passing, path_of
 from stratalog.plan.rules import Grouping, PlannedRule
 
 if TYPE_CHECKING:
@@ -27,13 +28,22 @@ if TYPE_CHECKING:
 class Planned:
     """A version of a rule, ready to run."""
 
-    rule: PlannedRule
+    version: Version
     head: Relation
     mode: int  # the count that instances raise
     segments: tuple[Segment, ...]
     sizes: dict[Predicate, float]  # of the body's relations when the join order was chosen
     checked: int  # how often relations had grown when the sizes were last compared
     is_join: bool  # one segment, no aggregate: runs in a kernel together with others
+    path: tuple[Hop, ...] | None  # of two or more atoms, if the body is one
+    pos: FactSet
+    old: FactSet  # pos without the delta
+    visits: float  # facts that the plan interpreter meets per fact it starts from, estimated
+    first_rows: int  # of the relation it starts from, if that is not a delta
+
+    @property
+    def rule(self) -> PlannedRule:
+        return self.version.rule
 
 
 class RuleIndex:
@@ -42,6 +52,7 @@ class RuleIndex:
     def __init__(self, rules: Sequence[PlannedRule]) -> None:
         self.rules = rules
         self.is_kept = all(rule.index >= 0 for rule in rules)  # a query's rules have no index
+        self.passes = passing(rules)
         self.everything = [Version(rule) for rule in rules]
         self._by_delta: dict[tuple[Predicate, bool], list[Version]] = defaultdict(list)
         for rule in rules:
@@ -90,6 +101,10 @@ class Planner:
             for key in [key for key, (version, _) in plans.items() if which(version.rule)]:
                 del plans[key]
 
+    def forget_terms(self, size: int) -> None:
+        """Let go of constants whose ids are `size` or more."""
+        self._constants = {term: i for term, i in self._constants.items() if i < size}
+
     def _is_outdated(self, planned: Planned) -> bool:
         growths = self._engine.directory.growths
         if planned.checked == growths:
@@ -119,7 +134,23 @@ class Planner:
         sizes = {a.predicate: max(1.0, engine.statistics.rows(a.predicate)) for a in rule.body}
         is_join = len(segments) == 1 and rule.grouping is None
         growths = engine.directory.growths
-        return Planned(rule, head, mode, segments, sizes, growths, is_join)
+        path = path_of(rule) if len(rule.body) > 1 else None
+        met = visits(steps, engine.statistics)
+        first = max((engine.statistics.rows(a.predicate) for a in rule.body), default=0.0)
+        return Planned(
+            version,
+            head,
+            mode,
+            segments,
+            sizes,
+            growths,
+            is_join,
+            path,
+            pos,
+            pos - DELTA,
+            met,
+            int(first),
+        )
 
     def _constant(self, term: Term) -> int:
         known = self._constants.get(term)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stratalog.engine.columnar.index import Index
+from stratalog.errors import EngineError
 from stratalog.kernels import memory, plan, rows
 from stratalog.lang.syntax import Predicate
 
@@ -55,7 +56,8 @@ class Relation:
         self.predicate = predicate
         self.number = number
         self.indexes: list[Index] = []
-        self._account = account
+        self._charge = account
+        self._charged = 0  # bytes on the engine's account because of this relation
         self._directory = directory
         self.columns: list[Ids] = [np.empty(0, np.uint32) for _ in range(predicate.arity)]
         self.labels: npt.NDArray[np.uint16] = np.zeros(0, np.uint16)
@@ -63,6 +65,7 @@ class Relation:
         self.slots: Ids = np.full(8, memory.NULL, np.uint32)
         self._touched: Ids = np.empty(0, np.uint32)
         self._deltas: list[Ids] = [NONE, NONE]
+        self.changes = 0  # how often facts may have entered or left a fact set
         self.descriptor = np.zeros(0, np.int64)
         self.describe()
 
@@ -109,16 +112,33 @@ class Relation:
         for index in self.indexes:
             index.describe(d)
 
-    def reserve(self, extra: int) -> None:
-        """Make room for `extra` more rows, all of which an `apply` may touch."""
+    @property
+    def delta_rows(self) -> Ids:
+        """The rows of the positive delta of the running `apply`."""
+        return self._deltas[False]
+
+    def _account(self, more: int) -> None:
+        self._charge(more)
+        self._charged += more
+
+    def release(self) -> None:
+        """Take the relation off the engine's account; its arrays live while somebody reads them."""
+        self._account(-self._charged)
+
+    def reserve(self, extra: int, *, touched: int | None = None) -> None:
+        """Make room for `extra` more rows; an `apply` may touch all of them, or `touched`."""
         need = self.rows + extra
         if need > memory.NULL:
-            raise OverflowError(f"more than {memory.NULL} facts of {self.predicate.name}")
+            raise EngineError(
+                "E106",
+                f"{self.predicate.name} has more than {memory.NULL:,} facts",
+                help="divide its facts among several predicates",
+            )
         if need > self.capacity:
             self._resize(max(need, self.capacity + self.capacity // 2))
-        touched = int(self.descriptor[memory.N_TOUCHED]) + extra
-        if touched > self._touched.size:
-            size = max(touched, 2 * self._touched.size)
+        listed = int(self.descriptor[memory.N_TOUCHED]) + (extra if touched is None else touched)
+        if listed > self._touched.size:
+            size = max(listed, 2 * self._touched.size)
             self._account(4 * (size - self._touched.size))
             self._touched.resize(size, refcheck=False)
         if 5 * need > 3 * self.slots.size:
@@ -130,8 +150,11 @@ class Relation:
         per_row = 4 * self.arity + 2 + 2 * self.counts[0].itemsize
         self._account(per_row * (capacity - self.capacity))
         # `resize` reallocates in place where it can and fills with zeros: no mark, no derivation.
-        for array in (*self.columns, *self.counts, self.labels):
-            array.resize(capacity, refcheck=False)
+        try:
+            for array in (*self.columns, *self.counts, self.labels):
+                array.resize(capacity, refcheck=False)
+        finally:
+            self.describe()  # where memory ends halfway, some arrays have moved already
 
     def _rehash(self, size: int) -> None:
         self._account(4 * (size - self.slots.size))
@@ -148,6 +171,7 @@ class Relation:
     def trim(self) -> None:
         """Give back the room for growth."""
         n = self.rows
+        self._account(-self._touched.nbytes)
         self._touched = np.empty(0, np.uint32)
         self._resize(n)
         for index in self.indexes:

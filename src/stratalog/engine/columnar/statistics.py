@@ -15,6 +15,11 @@ class RelationStatistics:
         self._relations = relations
         self._estimates: dict[tuple[Predicate, int], tuple[int, float]] = {}
 
+    def forget(self, predicate: Predicate) -> None:
+        """Let go of the estimates of a relation that is gone."""
+        for column in range(predicate.arity):
+            self._estimates.pop((predicate, column), None)
+
     def rows(self, predicate: Predicate) -> float:
         relation = self._relations.get(predicate)
         return float(relation.rows) if relation else 0.0
