@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).parents[1]
 SHARED_DATA = ROOT.parent / "shared" / "data"
@@ -50,3 +54,30 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip(f"needs the data sets of {SHARED_DATA}")
     return SHARED_DATA
+
+
+SPARK_SETTINGS = {
+    "spark.driver.memory": "1g",  # tests are small, and other processes need the machine
+    "spark.ui.enabled": "false",  # no port, no web server
+    "spark.sql.shuffle.partitions": "1",  # small data: more tasks are only slower
+}
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """One session of two threads for all tests that need Spark; its JVM starts with the first."""
+    pytest.importorskip("pyspark", reason="needs the extra `spark`")
+    from stratalog import spark
+
+    yield spark.session("local[2]", SPARK_SETTINGS)
+    spark.stop()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("spark") or "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker("spark")
+            # PySpark's own warning, for which nothing can be done here: it needs no pandas.
+            item.add_marker(
+                pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
+            )

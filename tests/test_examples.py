@@ -34,7 +34,7 @@ DOCUMENTS = [
     *(example / "README.md" for example in EXAMPLES),
 ]
 LANGUAGES = {"console", "python", "dlog", "sh", "text", "json", ""}  # the last four are not run
-INSTALL = "pip install -e . && "  # the suite runs in an environment where this is done
+INSTALL = 'pip install -e ".[spark]" && '  # the suite runs in an environment where this is done
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SECONDS = re.compile(r"\b\d+(?:\.\d+)? s\b")
 CODE = re.compile(r"""["']([SDTEWUX]\d{3})(?=["':])""")

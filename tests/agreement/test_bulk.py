@@ -18,6 +18,7 @@ from stratalog.lang.parse import parse_program
 from stratalog.plan.paths import passing, path_of
 from stratalog.plan.program import plan_program
 
+ENGINES = ("columnar", "reference")
 NAMES = st.sampled_from(["p", "q", "t", "u"])
 PAIRS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=14)
 
@@ -120,3 +121,10 @@ def test_which_recursion_passes_a_variable_through(text, passes):
 def test_bulk_is_left_alone_for_small_deltas():
     with patch.object(bulk.Bulk, "run", side_effect=AssertionError):
         stratalog.materialise("h(?x, ?z) :- p(?x, ?y), p(?y, ?z) .", {"p": [(1, 2), (2, 3)]})
+
+
+@given(rules=passing_rules(), p=PAIRS, q=PAIRS, t=PAIRS)
+def test_closing_at_once_counts_the_rounds_of_the_loop(rules, p, q, t):
+    facts = {"p": p, "q": q, "t": t}
+    rounds = [stratalog.materialise(rules, facts, engine=e).stats["rounds"] for e in ENGINES]
+    assert len(set(rounds)) == 1

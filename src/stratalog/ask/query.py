@@ -56,11 +56,20 @@ def plan_query(text: str, vocabulary: Vocabulary) -> Query:
     hidden, answer = lowered[:-1], lowered[-1]
     _refuse_unknown(lowered, rule, vocabulary)
     if vocabulary.stored_as_triples:
-        hidden, answer = [store_as_triples(r) for r in hidden], store_as_triples(answer)
+        hidden = [store_as_triples(r) for r in hidden]
     elif reads_triples(lowered) and not vocabulary.has_triples:
         hidden = copying_rules(vocabulary.predicates, 0) + hidden
     hidden = [replace(r, index=-1) for r in hidden]
-    return Query(_column_names(head.args), tuple(hidden), replace(answer, index=-1))
+    answer = replace(_answer(answer, vocabulary), index=-1)
+    return Query(_column_names(head.args), tuple(hidden), answer)
+
+
+def _answer(rule: PlannedRule, vocabulary: Vocabulary) -> PlannedRule:
+    """Return the rule whose head is the result: its columns are those that the user wrote."""
+    stored = store_as_triples(rule)
+    if vocabulary.stored_as_triples:
+        return replace(stored, head=rule.head)
+    return replace(rule, builtins=stored.builtins)
 
 
 def _as_rule(body: tuple[Literal, ...], text: str) -> Rule:

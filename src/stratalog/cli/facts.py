@@ -11,8 +11,9 @@ import typer
 
 from stratalog.cli import options as o
 from stratalog.cli.output import Form, chosen_format, opened, text_file, write_table, write_to
-from stratalog.cli.show import note, note_first_run, plural, show_rows
+from stratalog.cli.show import note, note_first_run, show_rows
 from stratalog.errors import DataError
+from stratalog.knowledge.progress import plural
 
 if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
 from typing import Annotated, NoReturn
@@ -14,14 +15,14 @@ from typing import Annotated, NoReturn
 import typer
 
 from stratalog import __version__
-from stratalog.cli import facts, materialise, plan, query, stores, warmup
+from stratalog.cli import facts, generate, materialise, plan, query, stores, warmup
 from stratalog.cli.show import show_error
 from stratalog.errors import EngineError, StratalogError
 
 OK, USER, USAGE, INTERNAL, ENGINE = range(5)
 """Exit status: done, a mistake in the input, in the command, in Stratalog, or a limit or Ctrl-C."""
 
-STATUS_OF_CODE = {"E120": USAGE, "E121": USER}
+STATUS_OF_CODE = {"E120": USAGE, "E121": USER, "E206": USAGE}
 """Options are checked by the library, whose errors about them are no failures of an engine."""
 
 NOT_YET = ("update", "explain", "stream", "bench")
@@ -42,7 +43,7 @@ Examples:
 
 stratalog COMMAND --help explains a command.""",
 )
-for module in (materialise, facts, query, plan, stores, warmup):
+for module in (materialise, facts, query, plan, stores, generate, warmup):
     module.register(app)
 
 
@@ -74,6 +75,7 @@ def run() -> NoReturn:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may not know a character
     sys.meta_path.insert(0, _WithoutPandas())
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     status = main(sys.argv[1:])
     try:
         sys.stdout.flush()
@@ -152,10 +154,13 @@ def _explain(error: Exception) -> int:
 
 
 class _WithoutPandas(MetaPathFinder):
-    """Makes pandas look absent: Arrow imports it, for 0.2 s, to ask whether arrays are its own."""
+    """Makes pandas look absent: Arrow imports it, for 0.2 s, to ask whether arrays are its own.
+
+    PySpark does not work without it.
+    """
 
     def find_spec(self, fullname: str, *_: object) -> None:
-        if fullname == "pandas":
+        if fullname == "pandas" and "pyspark" not in sys.modules:
             raise ModuleNotFoundError("the command line does without pandas", name=fullname)
 
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stratalog.cli import options as o
-from stratalog.cli.show import listening, note, note_first_run, plural, show_rows, summary
+from stratalog.cli.show import listening, note, note_first_run, show_rows, summary
 from stratalog.errors import EngineError
+from stratalog.knowledge.progress import STAGES, plural
 
 if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase
@@ -23,13 +24,17 @@ Arguments that end in .dlog are programs, all others are data: files, folders an
 (.nt .nq .ttl .trig .rdf .owl .csv .tsv .facts .jsonl .parquet, also .gz .bz2 .zst). A table
 feeds the predicate of its file name; name=PATH feeds the predicate name.
 
-A store that exists gets a new version. Nothing is written if anything goes wrong."""
+A store that exists gets a new version. Nothing is written if anything goes wrong.
+
+Small input is read in this process, large or remote input by Spark, which is started here
+unless --master names a cluster. --publish writes what Spark, DuckDB, pandas and Polars read."""
 
 EXAMPLES = """\b
 Examples:
   stratalog materialise family.dlog parent.csv --store kb
   stratalog materialise rules.dlog triples.nt.gz edge=links.tsv --store kb --profile
-  stratalog materialise rules.dlog data/ --memory 4GiB --timeout 600 --json"""
+  stratalog materialise rules.dlog data/ --memory 4GiB --timeout 600 --json
+  stratalog materialise rules.dlog data/ --reader spark --store kb --publish published"""
 
 
 def register(app: typer.Typer) -> None:
@@ -77,10 +82,20 @@ def _command(  # noqa: PLR0913  # the contract's options
             " in the store.",
         ),
     ] = None,
-    reader: Annotated[str, _choice("auto, local.")] = "auto",
-    publish: Annotated[str | None, o.not_yet("--publish")] = None,
-    master: Annotated[str | None, o.not_yet("--master")] = None,
-    conf: Annotated[list[str] | None, o.not_yet("--conf")] = None,
+    publish: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write all facts as plain Parquet: DIR/NAME/version=N."),
+    ] = None,
+    reader: Annotated[
+        str | None, _choice("Who reads files: auto (Spark beyond 64 MB), local, spark.")
+    ] = None,
+    master: Annotated[
+        str | None, typer.Option(metavar="URL", help="Spark's master; local[*] by default.")
+    ] = None,
+    conf: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="A setting of Spark; may be repeated."),
+    ] = None,
     as_json: o.AsJson = False,
     profile: Annotated[
         bool, typer.Option("--profile", help="Print time, rows and derivations per rule.")
@@ -88,7 +103,6 @@ def _command(  # noqa: PLR0913  # the contract's options
     quiet: o.Quiet = False,
 ) -> None:
     begun = time.perf_counter()
-    _refuse({"reader": reader, "publish": publish, "master": master, "conf": conf})
     chosen = {
         "engine": engine,
         "maintenance": maintenance,
@@ -103,8 +117,12 @@ def _command(  # noqa: PLR0913  # the contract's options
         "graphs": graphs,
         "header": header,
         "on_bad_input": on_bad_input,
-        "progress": False if quiet else None,
+        "progress": False if quiet else STAGES,
         "store": store,
+        "publish": publish,
+        "reader": reader,
+        "master": master,
+        "conf": _settings(conf),
     }
     programs, data = split_inputs(inputs)
     kb = _materialise(
@@ -117,31 +135,21 @@ def _command(  # noqa: PLR0913  # the contract's options
         note(summary(kb.stats, time.perf_counter() - begun, place))
 
 
+def _settings(conf: list[str] | None) -> dict[str, str] | None:
+    """Return the settings of Spark, none by default."""
+    if not conf:
+        return None
+    from stratalog.spark import parse_conf
+
+    return parse_conf(conf)
+
+
 def split_inputs(inputs: list[str]) -> tuple[list[Path], list[str]]:
     """Return the programs and the data among the arguments."""
     programs = [Path(each) for each in inputs if each.endswith(".dlog")]
     if not programs:
         raise typer.BadParameter("name a program: a file whose name ends in .dlog")
     return programs, [each for each in inputs if not each.endswith(".dlog")]
-
-
-def _refuse(given: dict[str, Any]) -> None:
-    """Refuse what needs Spark; a reader that does not exist is a mistake in the command."""
-    if given["reader"] not in {"auto", "local", "spark"}:
-        raise EngineError(
-            "E120", f"--reader {given['reader']} is not a choice", help="one of auto, local"
-        )
-    if given["reader"] == "spark":
-        raise _not_yet("--reader spark")
-    for name in ("publish", "master", "conf"):
-        if given[name]:
-            raise _not_yet(f"--{name}")
-
-
-def _not_yet(option: str) -> EngineError:
-    return EngineError(
-        "E121", f"{option} is not supported yet", help="leave it out: files are read locally"
-    )
 
 
 def _materialise(

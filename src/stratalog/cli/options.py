@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -31,11 +31,6 @@ def parse_format(text: str) -> str:
     if text not in FORMATS:
         raise typer.BadParameter(f"{text!r} is not one of {', '.join(FORMATS)}")
     return text
-
-
-def not_yet(name: str) -> Any:  # noqa: ANN401  # typer's
-    """Return a hidden option that is refused as not supported yet."""
-    return typer.Option(name, hidden=True)
 
 
 StorePath = Annotated[Path, typer.Argument(metavar="STORE", help="The store's folder.")]

@@ -9,7 +9,8 @@ import typer
 
 from stratalog.cli import options as o
 from stratalog.cli.output import Form, chosen_format, write_table
-from stratalog.cli.show import note, note_first_run, plural
+from stratalog.cli.show import note, note_first_run
+from stratalog.knowledge.progress import plural
 
 HELP = """Answer a query: a body, whose columns are its variables, or a rule, whose columns are
 those of its head. A query without variables answers true or false."""

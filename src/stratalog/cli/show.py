@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
+from stratalog.knowledge.progress import plural
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -168,8 +170,3 @@ def summary(stats: dict[str, Any], seconds: float, place: str = "") -> str:
         f"{plural(stats['rounds'], 'round')}, {plural(stats['derivations'], 'derivation')}, "
         f"{seconds:.2f} s" + (f" -> {place}" if place else "")
     )
-
-
-def plural(amount: int, word: str) -> str:
-    """Return an amount of things."""
-    return f"{amount:,} {word}{'' if amount == 1 else 's'}"

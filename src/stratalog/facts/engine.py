@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from stratalog.facts.sets import Batch, FactSet, Label
 
@@ -23,6 +23,13 @@ class Count(Enum):
 
     NONRECURSIVE = 0  # C_nr
     RECURSIVE = 1  # C_r
+
+
+class Closed(NamedTuple):
+    """All that follows from a delta, and the rounds that finding it round by round would take."""
+
+    facts: Batch
+    rounds: int
 
 
 class Engine(Protocol[RuleT_contra]):
@@ -44,7 +51,7 @@ class Engine(Protocol[RuleT_contra]):
         delta: Batch,
         *,
         count: Count | None = None,
-    ) -> Batch | None:
+    ) -> Closed | None:
         """Return all that follows from the delta in any number of rounds; None if unable."""
 
     def apply(  # the operator's own arguments

@@ -35,6 +35,7 @@ from stratalog.kernels.plan import DESCRIPTOR
 from stratalog.kernels.rows import BLOCK, EMPTY, SEEN_BIT, hash_step, slot_of
 
 _I32_MAX = np.int64(2**31 - 1)
+_I64_MAX = np.int64(2**63 - 1)
 
 # A level of a path. Laid out: addresses and sizes of offsets (by constant) and targets. By chains:
 # the address of a relation's descriptor, where its index begins, the column of targets, the number
@@ -62,9 +63,10 @@ def fill_targets(keys, values, ends, targets):
 
 @kernel
 def _spread_laid_out(level, v, count, counts, other, reached, m):
-    """Add `count` to every target of constant v in a laid-out relation; return the list's length."""
+    """Add `count` to every target of v in a laid-out relation; return the list's length, a sign."""
+    sign = np.int64(0)
     if v + np.uint64(1) >= np.uint64(level[N_OFFSETS]):
-        return m
+        return m, sign
     offsets = u32(level[OFFSETS], level[N_OFFSETS])
     targets = u32(level[TARGETS], level[N_TARGETS])
     for k in range(np.uint64(offsets[v]), np.uint64(offsets[v + np.uint64(1)])):
@@ -74,12 +76,14 @@ def _spread_laid_out(level, v, count, counts, other, reached, m):
             reached[other, m] = np.uint32(w)
             m += 1
         counts[other, w] = before + count
-    return m
+        sign |= before + count
+    return m, sign
 
 
 @kernel
 def _spread_chained(level, sets, key, v, count, counts, other, reached, m):
-    """Add `count` to every target of constant v along its chain; return the list's length."""
+    """Add `count` to every target of v along its chain; return the list's length, a sign."""
+    sign = np.int64(0)
     d = i64(level[RELATION], DESCRIPTOR)
     member = sets[level[SET]]
     labels = u16(d[LABELS], d[CAPACITY])
@@ -95,8 +99,9 @@ def _spread_chained(level, sets, key, v, count, counts, other, reached, m):
                 reached[other, m] = np.uint32(w)
                 m += 1
             counts[other, w] = before + count
+            sign |= before + count
         row = following[row]
-    return m
+    return m, sign
 
 
 @kernel
@@ -106,8 +111,10 @@ def follow(levels, sets, starts, begin, key, counts, reached, out, multiplicity,
     `counts` and `reached` hold two rows each, used in turn: the accumulator of a level, all zero
     between starts, and the list of constants it is not zero for. Stops when `out` might not hold
     the ends of one more start, or after about `work` steps. Row k of the result is (out[0, k],
-    out[1, k]) with multiplicity[k]; how many there are is left in multiplicity[-1].
+    out[1, k]) with multiplicity[k]; how many there are is left in multiplicity[-1], or -1 if the
+    number of some paths exceeds 64 bits: a sum that wraps is negative, and its sign is kept.
     """
+    sign = np.int64(0)
     n_levels = levels.shape[0]
     most = counts.shape[1]
     written = 0
@@ -128,9 +135,10 @@ def follow(levels, sets, starts, begin, key, counts, reached, out, multiplicity,
                 count = counts[this, v]
                 counts[this, v] = 0
                 if level[KIND] == LAID_OUT:
-                    m = _spread_laid_out(level, v, count, counts, other, reached, m)
+                    m, s1 = _spread_laid_out(level, v, count, counts, other, reached, m)
                 else:
-                    m = _spread_chained(level, sets, key, v, count, counts, other, reached, m)
+                    m, s1 = _spread_chained(level, sets, key, v, count, counts, other, reached, m)
+                sign |= s1
             steps += n + m
             this, n = other, m
         for i in range(n):
@@ -141,7 +149,7 @@ def follow(levels, sets, starts, begin, key, counts, reached, out, multiplicity,
             counts[this, w] = 0
             written += 1
         s += 1
-    multiplicity[multiplicity.size - 1] = written
+    multiplicity[multiplicity.size - 1] = written if sign >= 0 else -1
     return s
 
 
@@ -193,9 +201,9 @@ def merge_counted(d, out, multiplicity, begin, end, mode, slots_of):
                 first[row] = out[0, k]
                 second[row] = out[1, k]
             if mode >= 0:
-                if is_wide:
+                if is_wide and wide[row] <= _I64_MAX - multiplicity[k]:
                     wide[row] += multiplicity[k]
-                elif np.int64(narrow[row]) > _I32_MAX - multiplicity[k]:
+                elif is_wide or np.int64(narrow[row]) > _I32_MAX - multiplicity[k]:
                     stopped = True
                     i = k
                     break
@@ -250,7 +258,12 @@ def saturate(d, group, order, begin, offsets, targets, marks, stamp, where, coun
             j += 1
         seeds = n
         at = 0
+        depth = 0  # of what is being derived: facts of depth r come in round r
+        deeper = n
         while at < n:
+            if at == deeper:
+                depth += 1
+                deeper = n
             y = np.uint64(queue[at])
             at += 1
             if y >= known:
@@ -300,6 +313,7 @@ def saturate(d, group, order, begin, offsets, targets, marks, stamp, where, coun
                 if slot == np.uint64(n_slots):
                     slot = np.uint64(0)
             slots[slot] = np.uint32(row)
+        marks[1] = max(marks[1], np.uint32(depth))
         i = j
     d[ROWS] = np.int64(rows)
     return i

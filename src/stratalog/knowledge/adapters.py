@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from stratalog.engine.columnar.engine import ColumnarEngine
 from stratalog.engine.reference import Entry, ReferenceEngine
+from stratalog.errors import EngineError
 from stratalog.facts.engine import Engine
 from stratalog.facts.labels import I
 from stratalog.facts.limits import Limits
@@ -69,6 +70,17 @@ class Host(Protocol):
 
     def nbytes(self, predicates: Sequence[Predicate] | None = None) -> int:
         """Return the bytes of the arrays that hold these relations, all by default."""
+
+
+class ClosedHost:
+    """What a closed knowledge base has instead of an engine: whatever is asked is an error."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise EngineError(
+            "E107",
+            "the knowledge base is closed",
+            help="ask inside the with block, or materialise or open it again",
+        )
 
 
 class ColumnarHost:

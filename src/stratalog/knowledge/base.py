@@ -5,21 +5,22 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from threading import RLock
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
-from stratalog.ask.query import Vocabulary, plan_query
-from stratalog.errors import DataError, StoreError
+from stratalog.errors import DataError, StoreError, StratalogError
 from stratalog.facts.labels import E, I
+from stratalog.facts.limits import full_memory_explained
 from stratalog.facts.sets import FactSet
-from stratalog.knowledge import persist
-from stratalog.knowledge.adapters import Host, Ids
+from stratalog.knowledge import asking, frames, persist
+from stratalog.knowledge.adapters import ClosedHost, Host, Ids
 from stratalog.knowledge.options import Options
 from stratalog.knowledge.triples import Triples
 from stratalog.knowledge.view import RelationView
-from stratalog.lang.names import predicate_name, show_name
+from stratalog.lang.names import predicate_name, show_name, split_arity
 from stratalog.lang.syntax import TRIPLE, Declaration, Predicate, Program
 from stratalog.lang.terms import Term
 from stratalog.lang.values import term_of
@@ -33,6 +34,8 @@ from stratalog.plan.rules import Plan
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+SEVERAL_ARITIES = "D321"
 
 
 class KnowledgeBase:
@@ -54,6 +57,9 @@ class KnowledgeBase:
         self._options = options
         self._origins = dict(origins)
         self._mentioned = predicates_of(program)
+        self._lock = RLock()  # of the engine's scratch space and the dictionary, for threads
+        self._visible: list[Predicate] | None = None
+        self._names: dict[Predicate, str] | None = None
         self._store: Store | None = None
         self._version = 0
         self._run: dict[str, Any] = {}
@@ -130,7 +136,13 @@ class KnowledgeBase:
         return iter(self.predicates())
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name in self.predicates()
+        if not isinstance(name, str):
+            return False
+        try:
+            self._predicate(name)
+        except StratalogError as error:
+            return error.code == SEVERAL_ARITIES
+        return True
 
     def predicates(self) -> list[str]:
         """Return the names of all predicates; `name/2` where a name has several arities."""
@@ -143,7 +155,11 @@ class KnowledgeBase:
 
     def names(self) -> dict[Predicate, str]:
         """Return all visible predicates, sorted, with their names."""
-        visible = self.visible()
+        if self._names is None:
+            self._names = self._named(self.visible())
+        return dict(self._names)
+
+    def _named(self, visible: list[Predicate]) -> dict[Predicate, str]:
         times = Counter(p.name for p in visible)
         shown = {name: show_name(name, self._program.prefixes) for name in times}
         return {
@@ -152,33 +168,41 @@ class KnowledgeBase:
 
     def visible(self) -> list[Predicate]:
         """Return all predicates of facts and rules that are not hidden, sorted."""
-        known = {*self._mentioned, *self._host.predicates()}
-        if self._triples is not None:
-            known |= self._triples.predicates()
-        return sorted(p for p in known if not p.name.startswith("$"))
+        with self._lock:
+            if self._visible is None:  # among triples, it takes a look at each
+                known = {*self._mentioned, *self._host.predicates()}
+                if self._triples is not None:
+                    known |= self._triples.predicates()
+                self._visible = sorted(p for p in known if not p.name.startswith("$"))
+            return list(self._visible)
 
     def _predicate(self, name: str) -> Predicate:
         """Return the predicate that a user names."""
-        wanted, _, arity = name.rpartition("/") if name[-2:-1] == "/" else (name, "", "")
-        spelled = predicate_name(wanted or name, self._program.prefixes)
+        wanted, arity = split_arity(name)
+        spelled = predicate_name(wanted, self._program.prefixes)
         found = [p for p in self.visible() if p.name == spelled and arity in {"", str(p.arity)}]
         if len(found) == 1:
             return found[0]
         if found:
             choices = " or ".join(f"{wanted}/{p.arity}" for p in found)
-            raise DataError("D321", f"{name} has several arities", help=f"write {choices}")
+            raise DataError(SEVERAL_ARITIES, f"{name} has several arities", help=f"write {choices}")
         known = ", ".join(self.predicates()[:12])
         raise DataError("D320", f"there is no predicate {name}", help=f"known predicates: {known}")
 
     def _read(self, predicate: Predicate, described: FactSet) -> tuple[list[Ids], int]:
         if self._triples is not None and self._triples.holds(predicate):
-            return self._triples.read(predicate, described)
+            with self._lock:
+                return self._triples.read(predicate, described)
         return self._host.read(predicate, described)
 
     def holds(self, predicate: Predicate, fact: tuple[object, ...]) -> bool:
         """Return whether a fact is in the materialisation."""
         if len(fact) != predicate.arity:
             return False
+        with self._lock:
+            return self._holds(predicate, fact)
+
+    def _holds(self, predicate: Predicate, fact: tuple[object, ...]) -> bool:
         ids = self._dictionary.find([term_of(value) for value in fact])
         if (ids < 0).any():
             return False
@@ -190,7 +214,7 @@ class KnowledgeBase:
     def count(self, predicate: Predicate) -> int:
         """Return the number of facts of a predicate."""
         if self._triples is not None and self._triples.holds(predicate):
-            return self._triples.read(predicate, I)[1]
+            return self._read(predicate, I)[1]
         return self._host.size(predicate)
 
     def rows(self, predicate: Predicate) -> Iterator[tuple[object, ...]]:
@@ -199,8 +223,12 @@ class KnowledgeBase:
         return rows(columns, size, self._dictionary)
 
     def _table(self, predicate: Predicate, columns: list[Ids], size: int) -> pa.Table:
-        rdf = predicate.name.startswith("<") or self._origins.get(predicate) == "rdf"
+        rdf = self.is_rdf(predicate)
         return decode_table(columns, size, self._dictionary, self.declaration(predicate), rdf=rdf)
+
+    def is_rdf(self, predicate: Predicate) -> bool:
+        """Tell whether the undeclared columns of a predicate are spelled as terms."""
+        return predicate.name.startswith("<") or self._origins.get(predicate) == "rdf"
 
     def declaration(self, predicate: Predicate) -> Declaration | None:
         """Return the `@declare` of a predicate, if there is one."""
@@ -210,30 +238,18 @@ class KnowledgeBase:
 
     def query(self, text: str) -> pa.Table:
         """Return the answers to a body (columns: its variables) or a rule (columns: its head)."""
-        host = self._host
-        before = set(host.predicates())
-        plan = plan_query(
-            text,
-            Vocabulary(
-                self.visible(),
-                self._program.prefixes,
-                self._plan.stored_as_triples,
-                has_triples=TRIPLE in before,
-            ),
-        )
-        host.limits.start()
-        try:
-            for rule in plan.hidden:
-                host.engine.mark(host.engine.apply([rule], I, I), I)
-            columns, size = host.answers(plan.answer)
-        finally:
-            host.drop([p for p in host.predicates() if p not in before])
-        table = decode_table(columns, size, self._dictionary)
-        return table.rename_columns(list(plan.columns)) if plan.columns else table
+        with self._lock, full_memory_explained("answering a query"):
+            return asking.answers(self, text)
 
     def set_timeout(self, seconds: float | None) -> None:
         """Stop queries that take longer; None is no limit."""
         self._host.limits.timeout = seconds
+
+    # -- Spark, and everybody else
+
+    frame = frames.frame
+    views = frames.views
+    publish = frames.publish
 
     # -- the store
 
@@ -357,9 +373,12 @@ class KnowledgeBase:
 
     def close(self) -> None:
         """Let go of the facts; the store, if there is one, is not touched."""
-        self._host.drop(self._host.predicates())
+        self._visible = self._names = None
+        self._host = cast("Host", ClosedHost())
 
     def __repr__(self) -> str:
+        if isinstance(self._host, ClosedHost):
+            return "<KnowledgeBase: closed>"
         stats = self.stats
         return (
             f"<KnowledgeBase: {stats['explicit']:,} explicit + {stats['derived']:,} derived facts,"

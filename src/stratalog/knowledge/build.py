@@ -8,16 +8,17 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stratalog.errors import EngineError, ProgramError
-from stratalog.facts.limits import Limits
+from stratalog.facts.limits import Limits, full_memory_explained
 from stratalog.knowledge.adapters import ColumnarHost, Host, Ids, ReferenceHost
 from stratalog.knowledge.base import KnowledgeBase
 from stratalog.knowledge.options import Options, available_memory, check_options
-from stratalog.knowledge.progress import Reporter, reporter
+from stratalog.knowledge.progress import Reporter, plural, reporter
+from stratalog.knowledge.reader import Context, choose_reader, open_session, read_all
 from stratalog.lang.check import check, undefined_predicates
 from stratalog.lang.parse import merge, parse_file, parse_program
 from stratalog.lang.syntax import TRIPLE, Atom, Bind, Predicate, Program
@@ -25,11 +26,14 @@ from stratalog.lang.terms import IRI_KIND, RDF_TYPE, SAME_AS, Term
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.facts import EncodedFacts
 from stratalog.pipeline.local import ReadOptions
-from stratalog.pipeline.objects import encode_facts
+from stratalog.pipeline.publish import check_target
 from stratalog.plan.program import plan_program, predicates_of
 from stratalog.plan.rules import Plan, Stratum
 from stratalog.plan.triples import is_triple_shaped
 from stratalog.reason import seminaive
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 log = logging.getLogger("stratalog")
 
@@ -51,8 +55,8 @@ def materialise(program: object, facts: object = None, **options: Any) -> Knowle
     reference lists the options.
     """
     chosen = check_options(**options)
-    with reporter(chosen.progress) as report:
-        return _materialise(load_program(program), facts, chosen, report)
+    with reporter(chosen.progress) as report, full_memory_explained("materialising"):
+        return _materialise(program, facts, chosen, report)
 
 
 def load_program(program: object) -> Program:
@@ -75,14 +79,16 @@ def _load_one(part: object) -> Program:
     )
 
 
-def _materialise(
-    program: Program, facts: object, options: Options, report: Reporter
-) -> KnowledgeBase:
+def _materialise(given: object, facts: object, options: Options, report: Reporter) -> KnowledgeBase:
     begun = time.perf_counter()
+    program = load_program(given)
+    parsed = time.perf_counter()
     warnings = [str(warning) for warning in check(program)]
     warnings += _equality_warnings(program, options)
+    if options.publish is not None:
+        check_target(options.publish, options.store)
+        report.list_stages()
     dictionary = Dictionary()
-    report("read", "facts")
     encoded = read_facts(program, facts, options, dictionary, report)
     read = time.perf_counter()
     report("plan", f"{len(program.rules):,} rules")
@@ -93,11 +99,13 @@ def _materialise(
     planned = time.perf_counter()
     host = make_host(options, dictionary)
     load(host, plan, encoded, dictionary)
+    encoded.release()  # the engine has its own copy, and reasoning needs the room
     loaded = time.perf_counter()
     cpu = time.process_time()
     rounds = run(host, plan, options, report)
     phases = {
-        "read": read - begun,
+        "parse": parsed - begun,
+        "read": read - parsed,
         "plan": planned - read,
         "load": loaded - planned,
         "reason": time.perf_counter() - loaded,
@@ -106,12 +114,29 @@ def _materialise(
     origins = {p: encoded.origin(p) for p in encoded.predicates()}
     kb = KnowledgeBase(program, plan, host, dictionary, options, origins)
     kb.note_run(rounds, phases, warnings + encoded.warnings, encoded.report)
+    derived = f"{plural(kb.stats['derived'], 'derived fact')}, {plural(rounds, 'round')}"
+    report.finish("reason", derived, time.perf_counter() - read)
+    _keep(kb, options, report)
+    return kb
+
+
+def _keep(kb: KnowledgeBase, options: Options, report: Reporter) -> None:
+    """Save and publish, as far as that was asked for."""
     if options.store is not None:
         report("save", str(options.store))
-        saving = time.perf_counter()
-        kb.save(options.store)
-        kb.note_phase("save", time.perf_counter() - saving)
-    return kb
+        begun = time.perf_counter()
+        version = kb.save(options.store)
+        kb.note_phase("save", time.perf_counter() - begun)
+        report.finish("save", f"{options.store} version {version}", time.perf_counter() - begun)
+    if options.publish is not None:
+        report("publish", str(options.publish))
+        begun = time.perf_counter()
+        done = kb.publish(options.publish)
+        kb.note_phase("publish", time.perf_counter() - begun)
+        size = sum(done.facts.values())
+        told = f"{plural(size, 'fact')} in {plural(len(done.facts), 'table')}"
+        place = f"{options.publish} version {done.version}"
+        report.finish("publish", f"{told} -> {place}", time.perf_counter() - begun)
 
 
 def read_facts(
@@ -121,21 +146,50 @@ def read_facts(
     arities: dict[str, set[int]] = defaultdict(set)
     for predicate in predicates_of(program):
         arities[predicate.name].add(predicate.arity)
-    encoded = encode_facts(
-        facts,
-        declarations=program.declarations,
-        arities=arities,
-        prefixes=program.prefixes,
-        dictionary=dictionary,
-        options=ReadOptions(
-            options.graphs,
-            options.header,
-            options.on_bad_input,
-            lambda path, done, total: report("read", f"{path} {done / max(1, total):.0%}"),
-        ),
-    )
+    choice = choose_reader(facts, options, program.prefixes)
+    spark = _start_spark(options, report) if choice.by_spark else None
+    report("read", "facts")
+    watch = _ReadWatch(report)
+    reading = ReadOptions(options.graphs, options.header, options.on_bad_input, watch)
+    context = Context(program.declarations, arities, program.prefixes, dictionary, reading)
+    encoded = read_all(facts, context, spark)
     _add_program_facts(program.facts, encoded, dictionary)
+    encoded.warnings[:0] = choice.warnings
+    watch.finish(encoded, dictionary, by_spark=choice.by_spark)
     return encoded
+
+
+class _ReadWatch:
+    """Tells how far reading is, and when the last byte had been read."""
+
+    def __init__(self, report: Reporter) -> None:
+        self._report = report
+        self._begun = self._last = time.perf_counter()
+
+    def __call__(self, path: str, done: int, total: int) -> None:
+        self._last = time.perf_counter()
+        self._report("read", f"{path} {done / max(1, total):.0%}")
+
+    def finish(self, encoded: EncodedFacts, dictionary: Dictionary, *, by_spark: bool) -> None:
+        """Tell what was read; Spark's workers read and the driver encodes, which are two stages."""
+        now = time.perf_counter()
+        facts = f"{plural(encoded.count, 'fact')}, {plural(len(dictionary), 'constant')}"
+        if not by_spark:
+            self._report.finish("read", facts, now - self._begun)
+            return
+        size = plural(encoded.report.bytes, "byte")
+        self._report.finish("read", size, self._last - self._begun)
+        self._report.finish("encode", facts, now - self._last)
+
+
+def _start_spark(options: Options, report: Reporter) -> SparkSession:
+    """Return the session that reads, started if there is none yet."""
+    report.list_stages()
+    report("spark", "starting")
+    begun = time.perf_counter()
+    spark = open_session(options)
+    report.finish("spark", str(spark.sparkContext.master), time.perf_counter() - begun)
+    return spark
 
 
 def _add_program_facts(

@@ -9,6 +9,7 @@ import numpy as np
 
 from stratalog.knowledge.build import load_program, read_facts, triple_columns
 from stratalog.knowledge.options import check_options
+from stratalog.knowledge.progress import Reporter
 from stratalog.lang.check import check
 from stratalog.lang.names import show_name
 from stratalog.lang.printer import show
@@ -51,7 +52,7 @@ def describe(program: object, facts: object = None, **options: Any) -> dict[str,
     loaded = load_program(program)
     warnings = [str(warning) for warning in check(loaded)]
     dictionary = Dictionary()
-    encoded = read_facts(loaded, facts, chosen, dictionary, lambda _stage, _detail: None)
+    encoded = read_facts(loaded, facts, chosen, dictionary, Reporter())
     plan = plan_program(loaded, encoded.predicates())
     sizes = _measure(encoded, plan, dictionary)
     description = _Description(loaded, plan, sizes)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "joins": ("auto", "plan", "hypertree"),
     "graphs": ("drop", "keep"),
     "on_bad_input": ("error", "skip"),
+    "reader": ("auto", "local", "spark"),
 }
 
 NOT_YET: dict[str, tuple[str, ...]] = {
@@ -35,7 +36,7 @@ SAVED = ("engine", "maintenance", "modules", "schemes", "equality", "joins")
 """Options that a store remembers."""
 
 Progress = Callable[[str, str], None]
-"""Called with a stage (read, plan, reason, save) and what it is doing."""
+"""Called with a stage (spark, read, plan, reason, save, publish) and what it is doing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +56,22 @@ class Options:
     memory: int | None = None
     max_facts: int | None = None
     timeout: float | None = None
-    progress: Progress | bool | None = None
+    progress: Progress | bool | str | None = None
     store: str | os.PathLike[str] | None = None
+    publish: str | os.PathLike[str] | None = None
+    reader: str = "auto"
+    spark: Any = None  # a SparkSession
+    master: str | None = None
+    conf: Mapping[str, object] | None = None
 
     def saved(self) -> dict[str, Any]:
         """Return the options that a store remembers."""
-        return {name: value for name, value in asdict(self).items() if name in SAVED}
+        return {name: getattr(self, name) for name in SAVED}
 
 
 def check_options(**given: Any) -> Options:  # noqa: ANN401  # they are checked here
     """Return the options, or an error that says which one is wrong."""
     for name, value in given.items():
-        if name == "spark":
-            raise EngineError("E121", "spark= is not supported yet", help='use engine="columnar"')
         if name not in Options.__slots__:
             raise EngineError(
                 "E120", f"unknown option {name!r}", help=_similar(name, Options.__slots__)
@@ -85,11 +89,42 @@ def check_options(**given: Any) -> Options:  # noqa: ANN401  # they are checked 
             )
         if name in {"threads", "memory", "max_facts", "timeout"} and value is not None:
             _check_positive(name, value)
+        if name == "progress" and isinstance(value, str) and value != "stages":
+            raise EngineError(
+                "E120",
+                f"progress={value!r} is not a choice",
+                help='True, False, "stages" or a function',
+            )
         if name == "threads" and value not in {None, 1}:
             raise EngineError(
                 "E121", f"threads={value!r} is not supported yet", help="leave it out: one thread"
             )
-    return Options(**given)
+    chosen = Options(**given)
+    _check_spark(chosen)
+    return chosen
+
+
+def _check_spark(chosen: Options) -> None:
+    """Refuse a session or settings that cannot be used before anything is read."""
+    if chosen.spark is None and chosen.master is None and chosen.conf is None:
+        return
+    from stratalog import spark
+    from stratalog.spark.settings import check_settings
+
+    if chosen.conf is not None and not isinstance(chosen.conf, Mapping):
+        raise EngineError(
+            "E206", f"conf={chosen.conf!r} is no dict", help='{"spark.driver.memory": "8g"}'
+        )
+    check_settings(chosen.master, chosen.conf)
+    if chosen.spark is None:
+        return
+    spark.checked(chosen.spark)
+    if chosen.master is not None or chosen.conf:
+        raise EngineError(
+            "E206",
+            "a session was given, which has its own master and settings",
+            help="leave out master= and conf=",
+        )
 
 
 def _check_positive(name: str, value: object) -> None:

@@ -1,4 +1,4 @@
-"""Progress of long runs: on a terminal or in a notebook, after two seconds, never in a pipe."""
+"""Progress of long runs: a line on a terminal or in a notebook, or a list of finished stages."""
 
 from __future__ import annotations
 
@@ -7,42 +7,77 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-Reporter = Callable[[str, str], None]
+STAGES = "stages"
+"""The choice of `progress` that also lists finished stages, on a terminal or not."""
 
 QUIET = 2.0  # seconds without a word
 INTERVAL = 0.1  # seconds between two updates of the line
 
 
+class Reporter:
+    """Told what is being done and what has been done; this one says nothing."""
+
+    def __call__(self, stage: str, detail: str) -> None:
+        """Hear what a stage is doing."""
+
+    def finish(self, stage: str, detail: str, seconds: float) -> None:
+        """Hear what a stage has done."""
+
+    def list_stages(self) -> None:
+        """Hear that this run has enough stages to list them."""
+
+
 @contextmanager
-def reporter(progress: Reporter | bool | None) -> Iterator[Reporter]:
-    """Yield a function that shows what is being done: the user's, a status line, or nothing."""
+def reporter(progress: Callable[[str, str], None] | bool | str | None) -> Iterator[Reporter]:
+    """Yield what shows the progress: the user's function, a status line, a list, or nothing."""
     if callable(progress):
-        yield progress
+        yield _Told(progress)
     elif progress is False or not (progress or _is_watched()):
-        yield lambda _stage, _detail: None
+        yield Reporter()
     else:
-        line = _StatusLine()
+        line = _StatusLine(lists=progress == STAGES, watched=_is_watched() or progress is True)
         try:
             yield line
         finally:
             line.stop()
 
 
+def plural(amount: int, word: str) -> str:
+    """Return an amount of things."""
+    return f"{amount:,} {word}{'' if amount == 1 else 's'}"
+
+
 def _is_watched() -> bool:
     return sys.stderr.isatty() or "ipykernel" in sys.modules
 
 
-class _StatusLine:
-    """A line on stderr that begins two seconds after the start."""
+class _Told(Reporter):
+    """The user's function, which hears of finished stages too."""
 
-    def __init__(self) -> None:
+    def __init__(self, function: Callable[[str, str], None]) -> None:
+        self._function = function
+
+    def __call__(self, stage: str, detail: str) -> None:
+        self._function(stage, detail)
+
+    def finish(self, stage: str, detail: str, seconds: float) -> None:
+        self._function(stage, f"{detail}, {seconds:.2f} s")
+
+
+class _StatusLine(Reporter):
+    """A line on stderr that begins two seconds after the start, above it the finished stages."""
+
+    def __init__(self, *, lists: bool, watched: bool) -> None:
         self._begun = time.monotonic()
         self._shown = 0.0
         self._status: object = None
+        self._may_list = lists
+        self._is_listing = False
+        self._watched = watched
 
     def __call__(self, stage: str, detail: str) -> None:
         now = time.monotonic()
-        if now - self._begun < QUIET or now - self._shown < INTERVAL:
+        if not self._watched or now - self._begun < QUIET or now - self._shown < INTERVAL:
             return
         self._shown = now
         if self._status is None:
@@ -53,6 +88,16 @@ class _StatusLine:
             self._status.start()
         self._status.update(f"{stage}: {detail} ({now - self._begun:.0f} s)")  # type: ignore[attr-defined]
 
+    def list_stages(self) -> None:
+        self._is_listing = self._may_list
+
+    def finish(self, stage: str, detail: str, seconds: float) -> None:
+        if self._is_listing:
+            self.stop()
+            print(f"{stage}: {detail}, {seconds:.2f} s", file=sys.stderr, flush=True)  # noqa: T201
+
     def stop(self) -> None:
+        """Remove the line."""
         if self._status is not None:
             self._status.stop()  # type: ignore[attr-defined]
+            self._status = None

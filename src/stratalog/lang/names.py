@@ -20,6 +20,7 @@ _LOCAL_NEXT = rf"[\w·:-]|%[0-9A-Fa-f]{{2}}|{_ESCAPED_IN_LOCAL}"
 _PREFIXED = re.compile(
     rf"((?:[^\W\d_](?:[\w·-]|\.+(?=[\w·:-]))*)?):((?:(?:{_LOCAL_PIECE})(?:{_LOCAL_NEXT}|\.+(?={_LOCAL_NEXT}))*)?)"
 )
+_WITH_ARITY = re.compile(r"(.+)/([0-9]+)", re.DOTALL)
 _IN_BRACKETS = re.compile(r"<[^\x00-\x20<>\"{}|^`]*>")
 _SURROGATES = range(0xD800, 0xE000)  # halves of pairs, no characters
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|([\s\S]|\Z))")
@@ -50,17 +51,21 @@ def predicate_name(text: str, prefixes: Iterable[tuple[str, str]] = ()) -> str:
         return f"<{unescape(text[1:-1])}>"
     prefixed = _PREFIXED.fullmatch(text)
     if prefixed is None:
-        raise ProgramError(
-            "S112",
-            f"{text!r} is not the name of a predicate",
-            help="write a name of letters, digits and _, a prefixed name p:name, or <iri>",
-        )
+        raise _no_name(text)
     known = all_prefixes(prefixes)
     if prefixed[1] not in known:
         raise ProgramError(
             "S111", f"the prefix {prefixed[1]}: is not declared", help=prefix_help(prefixed[1])
         )
     return f"<{known[prefixed[1]]}{unescape_local(prefixed[2])}>"
+
+
+def _no_name(text: object) -> ProgramError:
+    return ProgramError(
+        "S112",
+        f"{text!r} is not the name of a predicate",
+        help="write a name of letters, digits and _, a prefixed name p:name, or <iri>",
+    )
 
 
 def all_prefixes(prefixes: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -97,6 +102,14 @@ _NOT_IN_IRI = r"[\x00-\x20<>\"{}|^`\\]"
 
 def _escaped(found: re.Match[str]) -> str:
     return f"\\u{ord(found[0]):04X}"
+
+
+def split_arity(name: object) -> tuple[str, str]:
+    """Return `name/2` as name and arity; the arity is empty where a name has none."""
+    if not isinstance(name, str):
+        raise _no_name(name)
+    found = _WITH_ARITY.fullmatch(name)
+    return (found[1], found[2]) if found else (name, "")
 
 
 def unescape(text: str) -> str:

@@ -28,7 +28,7 @@ Positions = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 Mask = npt.NDArray[np.bool_]
 Reject = Callable[[DataError, str], None]
-"""Told of each bad record and its text; raises the error, or counts it and returns."""
+"""Told of a bad record and its text; raises the error, or counts it and returns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +63,28 @@ class Rows:
 
 
 class DelimitedReader:
-    """A CSV or TSV file, read once from its beginning to its end."""
+    """A CSV or TSV file, read once from its beginning to its end, or from a line's beginning on.
 
-    def __init__(self, stream: BinaryIO, dialect: Dialect, path: str, reject: Reject) -> None:
+    Bad records are reported after their block was yielded; if `strict`, the block ends before the
+    first of them, so that the first mistake of the file is told, whoever finds it.
+    """
+
+    def __init__(
+        self,
+        stream: BinaryIO,
+        dialect: Dialect,
+        path: str,
+        reject: Reject,
+        *,
+        strict: bool = True,
+        from_start: bool = True,
+    ) -> None:
         self.stream = stream
         self.dialect = dialect
         self.path = path
         self.reject = reject
-        self.buffer = stream.read(len(MARK)).removeprefix(MARK)
+        self.strict = strict
+        self.buffer = stream.read(len(MARK)).removeprefix(MARK) if from_start else b""
         self.position = 0
         self.line = 1
         self.size = min(SMALL_BLOCK, BLOCK)  # the first record is looked at first
@@ -101,16 +115,14 @@ class DelimitedReader:
         while (data := self._take()) is not None:
             fields = _split(data, self.dialect)
             broken = fields.first_broken()
-            rows = self._good_rows(fields, width, broken)
+            yield from self._good_rows(fields, width, broken)
             used = int(fields.record_starts()[broken])
             if broken < fields.count or fields.stop == 0:
                 used = self._reject_line(data, used)
             self._advance(data, used)
-            if rows.size:
-                yield rows
 
-    def _good_rows(self, fields: _Fields, width: int, count: int) -> Rows:
-        """Return the first `count` records less the bad ones, each of which is reported."""
+    def _good_rows(self, fields: _Fields, width: int, count: int) -> Iterator[Rows]:
+        """Yield the first `count` records less the bad ones, each of which is reported."""
         widths = fields.widths()[:count]
         passed = fields.blank()[:count]
         if width == 1 and not self.dialect.quoted:
@@ -120,13 +132,16 @@ class DelimitedReader:
         good[garbled] = False
         if width == 0:
             good &= fields.equal_to(b"()")[:count]
-        for record in np.flatnonzero(~good & ~passed).tolist():
-            text = _line_at(fields.data, int(fields.record_starts()[record]))
+        starts = fields.record_starts()
+        keep, bad = np.flatnonzero(good & ~passed), np.flatnonzero(~good & ~passed)
+        if bad.size and self.strict:
+            keep = keep[keep < bad[0]]
+        if keep.size:
+            columns = fields.columns(keep, width)
+            yield Rows(columns, keep.size, fields.data, starts[keep], self.line)
+        for record in bad.tolist():
+            text = _line_at(fields.data, int(starts[record]))
             self.reject(self._mistake(fields, record, width, garbled), text)
-        keep = np.flatnonzero(good & ~passed)
-        columns = fields.columns(keep, width)
-        starts = fields.record_starts()[keep]
-        return Rows(columns, keep.size, fields.data, starts, self.line)
 
     def _mistake(self, fields: _Fields, record: int, width: int, garbled: list[int]) -> DataError:
         start = int(fields.record_starts()[record])

@@ -304,7 +304,7 @@ def _slots_for(count: int) -> int:
 
 def _damaged(why: str) -> StoreError:
     return StoreError(
-        "T110",
+        "T103",
         f"the store's dictionary is damaged: {why}",
         help="open an earlier version, or build the store again from its sources",
     )

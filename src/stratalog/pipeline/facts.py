@@ -68,6 +68,11 @@ class EncodedFacts:
             ]
         return relation.blocks[0]
 
+    def release(self) -> None:
+        """Let go of the columns; sizes, origins and warnings stay."""
+        for relation in self._relations.values():
+            relation.blocks.clear()
+
     def size(self, predicate: Predicate) -> int:
         """Return how many rows were read for a predicate."""
         relation = self._relations.get(predicate)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import BinaryIO, NoReturn
 
@@ -40,25 +41,48 @@ class JsonReader:
         path: str,
         reject: Reject,
         fixed: Sequence[tuple[str, str | None]] = (),
+        *,
+        strict: bool = True,
     ) -> None:
         self.name = name
         self.fixed = dict(fixed)
         self.path = path
         self.reject = reject
+        self.strict = strict
+        self.rejected: list[tuple[DataError, str]] = []  # of the rows that are yielded next
         self.declared = vocabulary.declared(name)
         known = vocabulary.widths(name)
         self.width: int | None = next(iter(known)) if len(known) == 1 else None
         self.known = known
 
-    def rows(self, stream: BinaryIO) -> Iterator[JsonRows]:
-        """Yield the rows of the file, chunk by chunk."""
+    def rows(self, stream: BinaryIO, *, from_start: bool = True) -> Iterator[JsonRows]:
+        """Yield the rows of the file, chunk by chunk; bad lines are reported after their chunk.
+
+        If `strict`, the chunk ends before the first of them, so that the first mistake of the file
+        is told, whoever finds it.
+        """
         line = 1
         for chunk in read_chunks(stream, CHUNK):
-            lines = chunk.removeprefix(MARK if line == 1 else b"").split(b"\n")
+            mark = MARK if line == 1 and from_start else b""
+            lines = chunk.removeprefix(mark).split(b"\n")
             found = self._parse(lines, line)
             line += chunk.count(b"\n")
             if found.lines:
                 yield found
+            for error, text in self.rejected:
+                self.reject(error, text)
+            self.rejected = []
+
+    def settle(self, stream: BinaryIO) -> int | None:
+        """Return the width that the first lines of a file tell, without reading on."""
+        for chunk in read_chunks(stream, 1 << 16):
+            for line in chunk.removeprefix(MARK).split(b"\n"):
+                with suppress(DataError):
+                    if line.strip():
+                        self._row(line, 1)
+                if self.width is not None:
+                    return self.width
+        return None
 
     def _parse(self, lines: Sequence[bytes], first: int) -> JsonRows:
         rows: list[Sequence[object]] = []
@@ -70,7 +94,9 @@ class JsonReader:
             try:
                 rows.append(self._row(line, number))
             except DataError as error:
-                self.reject(error, line.decode("utf-8", "replace"))
+                self.rejected.append((error, line.decode("utf-8", "replace")))
+                if self.strict:
+                    break
             else:
                 numbers.append(number)
                 raw.append(line)

@@ -19,6 +19,7 @@ from stratalog.lang.values import literal
 from stratalog.pipeline.dictionary import STRING_INDEX, Bytes, Dictionary, Ids, KindIds, Offsets
 from stratalog.pipeline.files import ReadReport
 from stratalog.pipeline.oddlines import OddLine, Reading, Statement, read_odd_lines
+from stratalog.pipeline.order import number_by_row
 
 NO_GRAPH = np.uint32(0xFFFFFFFF)
 ROWS_PER_CALL = 1 << 17
@@ -88,18 +89,32 @@ class LineReader:
             used = found * self._width
             places = starts[:used].reshape(shape), ends[:used].reshape(shape)
             batch = _Batch(array, *places, kinds[:used].reshape(shape), types[:found])
-            yield self._encode(batch, [_odd_line(array, place) for place in odd[:odd_lines]])
+            yield self._encode(batch, odd[:odd_lines])
 
-    def _encode(self, batch: _Batch, odd: list[OddLine]) -> Quads:
+    def _encode(self, batch: _Batch, odd: Offsets) -> Quads:
+        known = len(self._dictionary)
         ids = self._spellings.encode(batch if self._keeps_graphs else _without_graphs(batch))
         if self._width == 4 and not self._keeps_graphs:  # noqa: PLR2004  # the graph's column
             named = np.count_nonzero(batch.kinds[:, 3] != scan.NO_GRAPH)
             self._report.graphs_dropped += int(named)
-        if odd:
-            statements = read_odd_lines(odd, self._reading, self._report)
-            ids = np.concatenate([ids, self._encode_statements(statements)])
+        if len(odd):
+            ids = self._with_odd_lines(ids, batch, odd)
+        changed = number_by_row(self._dictionary, known, ids)
+        if changed is not None:
+            self._spellings.renumber(known, changed)
         self._report.rows += len(ids)
         return Quads(*(np.ascontiguousarray(column) for column in ids.T))
+
+    def _with_odd_lines(self, ids: Ids, batch: _Batch, odd: Offsets) -> Ids:
+        """Return the rows of a batch with those of its odd lines, in the order of the file."""
+        lines = [_odd_line(batch.data, place) for place in odd]
+        found = read_odd_lines(lines, self._reading, self._report)
+        if not found:
+            return ids
+        starts = odd[[place for place, _ in found], 0]
+        order = np.argsort(np.concatenate([batch.starts[:, 0], starts]), kind="stable")
+        ids = np.concatenate([ids, self._encode_statements([each for _, each in found])])
+        return ids[order]
 
     def _encode_statements(self, statements: list[Statement]) -> Ids:
         width = 4 if self._keeps_graphs else 3
@@ -132,6 +147,12 @@ class _Spellings:
     def _forget(self) -> None:
         self._texts = Dictionary()  # of spellings; their kind is the number of their type
         self._ids = np.empty(0, np.uint32)  # by spelling
+        self._most = 0  # no number in `_ids` is as large
+
+    def renumber(self, known: int, numbers: Ids) -> None:
+        """Take over new numbers of the terms from `known` on."""
+        changed = np.flatnonzero(self._ids >= known)
+        self._ids[changed] = numbers[self._ids[changed] - np.uint32(known)]
 
     def rename(self, term: Term) -> Term:
         """Return the term under the name it has outside its file."""
@@ -141,6 +162,8 @@ class _Spellings:
 
     def encode(self, batch: _Batch) -> Ids:
         """Return the numbers of the batch's terms, one row per statement."""
+        if len(self._dictionary) < self._most:
+            self._forget()  # the dictionary was truncated
         later = self._settle_kinds(batch)
         data, kinds = batch.data, batch.kinds.ravel()
         starts, ends = batch.starts.ravel(), batch.ends.ravel()
@@ -212,6 +235,7 @@ class _Spellings:
         if new:
             terms = self._canonical(new)
             self._ids = np.concatenate([self._ids, self._dictionary.encode(terms)])
+            self._most = len(self._dictionary)
         return self._ids[numbers]
 
     def _canonical(self, new: range) -> list[Term]:

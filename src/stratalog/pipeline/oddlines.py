@@ -51,28 +51,34 @@ class _Mistake(Exception):  # noqa: N818  # never leaves this file
         self.code, self.reason, self.help_line = code, reason, help_line
 
 
-def read_odd_lines(lines: list[OddLine], reading: Reading, report: ReadReport) -> list[Statement]:
-    """Return the statements of `lines`; a bad line is an error, or is counted where skipped."""
-    statements: list[Statement] = []
+def read_odd_lines(
+    lines: list[OddLine], reading: Reading, report: ReadReport
+) -> list[tuple[int, Statement]]:
+    """Return the statements of `lines`, each with its line's place in that list, in order.
+
+    A bad line is an error, or is counted where skipped.
+    """
+    found: list[tuple[int, Statement]] = []
     for first in range(0, len(lines), LINES_PER_CALL):
         part = lines[first : first + LINES_PER_CALL]
-        try:
-            statements += _parse_together(part, reading)
-        except _Mistake:
-            for line in part:
-                statements += _parse_alone(line, reading, report)
-    return statements
+        together = _parse_together(part, reading)
+        if together is not None:
+            found += enumerate(together, first)
+            continue
+        for place, line in enumerate(part, first):
+            found += ((place, each) for each in _parse_alone(line, reading, report))
+    return found
 
 
-def _parse_together(lines: list[OddLine], reading: Reading) -> list[Statement]:
-    """Return the statements of all lines, or fail if any is bad: one call is cheaper than many."""
-    ordinary = [line.text for line in lines if not _SUBJECT.match(line.text)]
-    statements = _parse(b"\n".join(ordinary), reading)
-    if len(ordinary) < len(lines):
-        for line in lines:
-            if _SUBJECT.match(line.text):
-                statements += _parse_line(line.text, reading)
-    return statements
+def _parse_together(lines: list[OddLine], reading: Reading) -> list[Statement] | None:
+    """Return one statement per line, None if a line has none: one call is cheaper than many."""
+    if any(_SUBJECT.match(line.text) for line in lines):
+        return None
+    try:
+        statements = _parse(b"\n".join(line.text for line in lines), reading)
+    except _Mistake:
+        return None
+    return statements if len(statements) == len(lines) else None
 
 
 def _parse_alone(line: OddLine, reading: Reading, report: ReadReport) -> list[Statement]:

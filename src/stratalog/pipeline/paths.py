@@ -29,31 +29,38 @@ class DataFile:
     fixed: tuple[tuple[str, str | None], ...] = ()
 
 
-@dataclass(slots=True)
 class Finder:
     """Finds data files; what is passed over is told in `warnings`."""
 
-    prefixes: Sequence[tuple[str, str]]
-    warnings: list[str]
+    formats = frozenset(FORMATS.values()) - {"orc"}
+
+    def __init__(self, prefixes: Sequence[tuple[str, str]], warnings: list[str]) -> None:
+        self.prefixes = prefixes
+        self.warnings = warnings
 
     def find(self, name: str | None, item: str | os.PathLike[str]) -> Iterator[DataFile]:
         """Yield the files that an item stands for; a str may be `name=PATH`, a Path is a path."""
         path = os.fspath(item)
         if name is None and isinstance(item, str):
-            name, path = self._split(item)
-        path = path.removeprefix("file://") if path.startswith("file:///") else path
-        if _REMOTE.match(path):
-            raise _remote(path)
-        if Path(path).exists():
-            yield from self._existing(Path(path), name)
-            return
-        matches = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else []  # noqa: PTH207
+            name, path = self.split(item)
+        if path.startswith("file:/"):
+            path = "/" + path.removeprefix("file:").lstrip("/")
+        matches = self.remote(path) if is_remote(path) else _matches(path)
         if not matches:
-            raise _not_there(path)
+            raise not_there(path)
         for match in matches:
-            yield from self._existing(Path(match), name)
+            yield from self._existing(match, name)
 
-    def _split(self, item: str) -> tuple[str | None, str]:
+    def remote(self, path: str) -> list[Path]:
+        """Return the files and folders that a remote path stands for."""
+        raise DataError(
+            "D106",
+            "remote paths are read by Spark",
+            path=path,
+            help="choose the reader on Spark, or copy the data to a local folder and name that",
+        )
+
+    def split(self, item: str) -> tuple[str | None, str]:
         """Return the predicate and the path of `name=PATH`, if what precedes the sign is a name."""
         cut = item.find(">=") + 1 if item.startswith("<") else item.find("=")
         if cut <= 0:
@@ -105,7 +112,7 @@ class Finder:
                 yield DataFile(str(path), data_format, name)
             else:
                 feeds = name or _name_of(top)
-                yield DataFile(str(path), _supported(path, data_format), feeds, fixed)
+                yield DataFile(str(path), self._supported(path, data_format), feeds, fixed)
 
     def _file(self, path: Path, name: str | None) -> DataFile:
         data_format = _format(path)
@@ -113,7 +120,27 @@ class Finder:
             raise _unknown(path)
         if data_format in RDF_FORMATS:
             return DataFile(str(path), data_format, name)
-        return DataFile(str(path), _supported(path, data_format), name or _name_of(path))
+        return DataFile(str(path), self._supported(path, data_format), name or _name_of(path))
+
+    def _supported(self, path: Path, data_format: str) -> str:
+        if data_format not in self.formats:
+            raise DataError(
+                "D106", "ORC files are read by Spark", path=str(path),
+                help="choose the reader on Spark, or convert the file to Parquet",
+            )  # fmt: skip
+        return data_format
+
+
+def is_remote(path: str) -> bool:
+    """Tell whether a path names another file system than this machine's."""
+    return bool(_REMOTE.match(path)) and not path.startswith("file:")
+
+
+def _matches(path: str) -> list[Path]:
+    if Path(path).exists():
+        return [Path(path)]
+    found = glob.glob(path, recursive=True) if glob.has_magic(path) else []  # noqa: PTH207
+    return [Path(match) for match in sorted(found)]
 
 
 def _visible(folder: Path) -> list[Path]:
@@ -155,15 +182,6 @@ def _name_of(path: Path) -> str:
         ) from None  # fmt: skip
 
 
-def _supported(path: Path, data_format: str) -> str:
-    if data_format == "orc":
-        raise DataError(
-            "D106", "ORC files are read by Spark, which this version does not support yet",
-            path=str(path), help="convert the file to Parquet",
-        )  # fmt: skip
-    return data_format
-
-
 def _unknown(path: Path) -> DataError:
     return DataError(
         "D106",
@@ -173,16 +191,8 @@ def _unknown(path: Path) -> DataError:
     )
 
 
-def _remote(path: str) -> DataError:
-    return DataError(
-        "D106",
-        "remote paths are read by Spark, which this version does not support yet",
-        path=path,
-        help="copy the data to a local folder and name that",
-    )
-
-
-def _not_there(path: str) -> DataError:
+def not_there(path: str) -> DataError:
+    """Return the error for a path that names nothing."""
     if glob.has_magic(path):
         return DataError("D100", "no file matches", path=path, help="check the pattern")
     return DataError(

@@ -52,15 +52,35 @@ def read_rdf(
     an error the dictionary may hold terms of statements that were never yielded.
     """
     with open_bytes(path) as stream:
-        if data_format in LINE_FORMATS:
-            reading = Reading(path, data_format, graphs, on_bad_input)
-            yield from _read_lines(stream, LineReader(dictionary, reading, report), report)
-        else:
-            reading = Reading(path, "nq", graphs, on_bad_input, numbers_lines=False)
-            parser = parse_document(stream, data_format, path, on_bad_input, report)
-            reader = LineReader(dictionary, reading, report, BlankLabels(path).rename)
-            yield from _read_statements(parser, reader)
-            report.bytes += stream.bytes_read
+        yield from read_stream(
+            stream, path, data_format, dictionary,
+            graphs=graphs, on_bad_input=on_bad_input, report=report,
+        )  # fmt: skip
+
+
+def read_stream(  # as `read_rdf`, and where the bytes come from
+    stream: ByteStream,
+    path: str,
+    data_format: str,
+    dictionary: Dictionary,
+    *,
+    graphs: str = "drop",
+    on_bad_input: str = "error",
+    report: ReadReport,
+) -> Iterator[Quads]:
+    """Yield the statements of a stream that has the lines of the file, or some of them.
+
+    Lines count from one at the beginning of the stream.
+    """
+    if data_format in LINE_FORMATS:
+        reading = Reading(path, data_format, graphs, on_bad_input)
+        yield from _read_lines(stream, LineReader(dictionary, reading, report), report)
+    else:
+        reading = Reading(path, "nq", graphs, on_bad_input, numbers_lines=False)
+        parser = parse_document(stream, data_format, path, on_bad_input, report)
+        reader = LineReader(dictionary, reading, report, BlankLabels(path).rename)
+        yield from _read_statements(parser, reader)
+        report.bytes += stream.bytes_read
 
 
 def _read_lines(stream: ByteStream, reader: LineReader, report: ReadReport) -> Iterator[Quads]:

@@ -17,6 +17,7 @@ from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.facts import TABLE, TEXT, Ids
 from stratalog.pipeline.files import BadLine, ReadReport
 from stratalog.pipeline.native import KIND_OF_TYPE
+from stratalog.pipeline.order import are_plain_texts, columns_by_row, intern_rows
 
 TYPE_KEY = b"stratalog.type"
 """In the metadata of a field that we wrote: its type, so that terms are read as such."""
@@ -104,6 +105,11 @@ def encode_block(
 ) -> tuple[list[Ids], int]:
     """Return the encoded columns of a block, and how many facts they hold."""
     chosen, columns = choose_columns(block, name, vocabulary, source)
+    as_texts = all(each.type in (OWN_TYPE, "string") for each in chosen)
+    if len(columns) > 1 and as_texts and are_plain_texts(columns):
+        report.rows += block.size
+        return intern_rows(dictionary, columns), block.size
+    known = len(dictionary)
     encoded = []
     for column, wanted in zip(columns, chosen, strict=True):
         encoded.append(_encode(column, wanted, dictionary, source))
@@ -111,7 +117,7 @@ def encode_block(
     ids = [each.ids if kept is None else each.ids[kept] for each in encoded]
     size = block.size if kept is None else int(np.count_nonzero(kept))
     report.rows += size
-    return ids, size
+    return columns_by_row(dictionary, known, ids), size
 
 
 def _encode(column: Any, wanted: Column, dictionary: Dictionary, source: Source) -> Any:  # noqa: ANN401

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 
 from stratalog.errors import DataError
-from stratalog.pipeline.delimited import CSV, TSV, DelimitedReader
+from stratalog.pipeline.delimited import CSV, TSV, DelimitedReader, Reject
 from stratalog.pipeline.facts import TABLE, TEXT
 from stratalog.pipeline.files import BadLine, ReadReport
 from stratalog.pipeline.json_lines import JsonReader
@@ -34,10 +34,24 @@ class TextFile:
     fixed: Fixed = ()
 
 
+class Shape(NamedTuple):
+    """What the first record of a file tells: its columns' names, and how many there are."""
+
+    names: list[str] | None
+    width: int | None
+
+
 def read_text(
-    file: TextFile, stream: BinaryIO, vocabulary: Vocabulary, report: ReadReport
+    file: TextFile,
+    stream: BinaryIO,
+    vocabulary: Vocabulary,
+    report: ReadReport,
+    shape: Shape | None = None,
 ) -> Iterator[tuple[Block, Source]]:
-    """Yield the file's rows as blocks of text, or of values for JSON lines."""
+    """Yield the file's rows as blocks of text, or of values for JSON lines.
+
+    With a `shape` the stream begins at a later line of the file.
+    """
 
     def reject(error: DataError, text: str) -> None:
         if not file.skip:
@@ -45,20 +59,42 @@ def read_text(
         report.reject(BadLine(file.path, error.line, error.message, text))
 
     if file.format == "jsonl":
-        yield from _json_blocks(file, stream, vocabulary, reject)
-    else:
-        reader = DelimitedReader(stream, DIALECTS[file.format], file.path, reject)
-        yield from _delimited_blocks(file, reader, vocabulary)
+        yield from _json_blocks(file, stream, vocabulary, reject, shape)
+        return
+    reader = DelimitedReader(
+        stream, DIALECTS[file.format], file.path, reject, strict=not file.skip,
+        from_start=shape is None,
+    )  # fmt: skip
+    yield from _delimited_blocks(file, reader, vocabulary, shape)
+
+
+def shape_of(file: TextFile, stream: BinaryIO, vocabulary: Vocabulary) -> Shape | None:
+    """Return what the beginning of a file tells about all of it, None if it has no records."""
+    if file.format == "jsonl":
+        json = JsonReader(file.name, vocabulary, file.path, _ignore, file.fixed)
+        return Shape(None, json.settle(stream))
+    reader = DelimitedReader(stream, DIALECTS[file.format], file.path, _ignore)
+    first = reader.first_record()
+    return None if first is None else _shape(file, first, vocabulary)[0]
+
+
+def _ignore(error: DataError, text: str) -> None:
+    """Leave mistakes to whoever reads the rows."""
 
 
 def _json_blocks(
     file: TextFile,
     stream: BinaryIO,
     vocabulary: Vocabulary,
-    reject: Any,  # noqa: ANN401
+    reject: Reject,
+    shape: Shape | None,
 ) -> Iterator[tuple[Block, Source]]:
-    reader = JsonReader(file.name, vocabulary, file.path, reject, file.fixed)
-    for rows in reader.rows(stream):
+    reader = JsonReader(
+        file.name, vocabulary, file.path, reject, file.fixed, strict=not file.skip
+    )  # fmt: skip
+    if shape is not None:
+        reader.width = shape.width
+    for rows in reader.rows(stream, from_start=shape is None):
         source = Source(
             file.path, TABLE, line=rows.lines.__getitem__, text=rows.text,
             skip=file.skip,
@@ -67,24 +103,31 @@ def _json_blocks(
 
 
 def _delimited_blocks(
-    file: TextFile, reader: DelimitedReader, vocabulary: Vocabulary
+    file: TextFile, reader: DelimitedReader, vocabulary: Vocabulary, shape: Shape | None
 ) -> Iterator[tuple[Block, Source]]:
-    first = reader.first_record()
-    if first is None:
-        return
-    names = _header(file, first, vocabulary)
-    if names is not None:
-        reader.drop_record()
-        width = len(names)
-    else:
-        names = _declared_names(file, vocabulary)
-        width = _width(file, len(first), vocabulary)
+    if shape is None:
+        first = reader.first_record()
+        if first is None:
+            return
+        shape, has_header = _shape(file, first, vocabulary)
+        if has_header:
+            reader.drop_record()
+    names = shape.names
     added = [name for name, _ in file.fixed]
-    for rows in reader.rows(width):
+    for rows in reader.rows(shape.width or 0):
         fixed = [constant(text, rows.size) for _, text in file.fixed]
         source = Source(file.path, TEXT, line=rows.line, text=rows.text, skip=file.skip)
         known = None if names is None else [*names, *added]
         yield Block(known, [*rows.columns, *fixed], rows.size), source
+
+
+def _shape(file: TextFile, first: list[str], vocabulary: Vocabulary) -> tuple[Shape, bool]:
+    """Return the shape of a file by its first record, and whether that is a header."""
+    names = _header(file, first, vocabulary)
+    if names is not None:
+        return Shape(names, len(names)), True
+    width = _width(file, len(first), vocabulary)
+    return Shape(_declared_names(file, vocabulary), width), False
 
 
 def _header(file: TextFile, first: list[str], vocabulary: Vocabulary) -> list[str] | None:

@@ -28,7 +28,7 @@ def path_of(rule: PlannedRule) -> tuple[Hop, ...] | None:
     if not _is_plain(rule) or not all(_is_edge(atom) for atom in (rule.head, *rule.body)):
         return None
     first, last = rule.head.args
-    uses = Counter(v for atom in rule.body for v in variables_of(atom))
+    uses: Counter[object] = Counter(v for atom in rule.body for v in variables_of(atom))
     inside = [v for v in uses if v not in (first, last)]
     if uses[first] != 1 or uses[last] != 1 or any(uses[v] != 2 for v in inside):  # noqa: PLR2004
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from stratalog.errors import ProgramError
+from stratalog.errors import DataError, ProgramError
 from stratalog.lang.syntax import TRIPLE, Predicate, Program
 from stratalog.plan.lower import lower_rules
 from stratalog.plan.rules import Plan, PlannedRule
@@ -23,6 +23,7 @@ def plan_program(program: Program, data: Collection[Predicate] = ()) -> Plan:
     """Return the plan of a checked program; `data` are the predicates of facts given outside it."""
     rules = lower_rules(program.rules)
     known = {*data, *(fact.predicate for fact in program.facts), *_predicates(rules)}
+    _refuse_two_arities(known)
     as_triples = writes_triples(rules)
     if as_triples:
         _refuse_negated_triples(rules)
@@ -38,6 +39,21 @@ def plan_program(program: Program, data: Collection[Predicate] = ()) -> Plan:
         hidden,
         as_triples,
     )
+
+
+def _refuse_two_arities(predicates: Collection[Predicate]) -> None:
+    """Refuse facts of a bare name with another number of arguments than the program's.
+
+    Clashes inside a program are found, with their place, by lang/check.py.
+    """
+    arity_of: dict[str, int] = {}
+    for name, arity in sorted(predicates):
+        if name[0] not in "<$" and arity_of.setdefault(name, arity) != arity:
+            raise DataError(
+                "D301",
+                f"{name} has facts or rules with {arity_of[name]} and with {arity} arguments",
+                help="a bare name has one arity: correct one of them, or choose another name",
+            )
 
 
 def predicates_of(program: Program) -> set[Predicate]:

@@ -77,11 +77,11 @@ def strongly_connected(graph: Graph) -> Iterator[frozenset[Predicate]]:
 def _pop_component(
     node: Predicate, stack: list[Predicate], on_stack: set[Predicate]
 ) -> frozenset[Predicate]:
-    position = len(stack) - 1 - stack[::-1].index(node)
-    component = frozenset(stack[position:])
-    del stack[position:]
+    component = {node}
+    while (member := stack.pop()) != node:
+        component.add(member)
     on_stack -= component
-    return component
+    return frozenset(component)
 
 
 def levels(strata: Sequence[Stratum]) -> list[int]:

@@ -43,7 +43,8 @@ def materialise(
             # Differs: where an engine closes a delta under the rules at once, L4-6 are one step.
             closed = engine.saturate(stratum.recursive, I, delta, count=Count.RECURSIVE)
             if closed is not None:
-                engine.mark(closed, I)
+                engine.mark(closed.facts, I)
+                rounds += closed.rounds
                 break
             derived = engine.apply(stratum.recursive, I, I, delta, count=Count.RECURSIVE)
             delta = engine.settle(derived - I)  # L6

@@ -1,5 +1,6 @@
 """The Spark session: Java, interpreter and settings, each with its reason."""
 
+from stratalog.spark.arrow import map_in_arrow
 from stratalog.spark.failures import translate
 from stratalog.spark.java import java_home
 from stratalog.spark.settings import parse_conf
@@ -10,6 +11,7 @@ __all__ = [
     "checked",
     "is_local",
     "java_home",
+    "map_in_arrow",
     "parse_conf",
     "session",
     "stop",

@@ -23,45 +23,55 @@ INSTALL = 'pip install "stratalog[spark]"'
 def java_home() -> Path:
     """Return the folder whose `bin/java` runs Spark, or raise E201."""
     tried = []
-    for home in _homes_of_the_user():
-        version = _version(home / "bin" / "java")
+    for java in _javas_of_the_user():
+        told = _properties(java)
+        version = major_version(told)
         if version is not None and version >= OLDEST:
-            return home
-        tried.append(f"{home}: " + ("does not run" if version is None else f"Java {version}"))
+            return _home(java, told)
+        tried.append(f"{java} " + ("does not run" if version is None else f"is Java {version}"))
     if (bundled := _bundled()) is not None:
         return _home_around(bundled)
-    found = f" ({'; '.join(tried)})" if tried else ""
+    found = f"; {'; '.join(tried)}" if tried else ""
     raise EngineError(
-        "E201", f"Spark needs Java {OLDEST} or later, and none is here{found}",
-        help=f"{INSTALL} brings one; or set JAVA_HOME",
-    )  # fmt: skip
-
-
-def _homes_of_the_user() -> list[Path]:
-    homes = []
-    if chosen := os.environ.get("JAVA_HOME"):
-        homes.append(Path(chosen))
-    if found := shutil.which("java"):
-        homes.append(Path(found).resolve().parent.parent)
-    return [home for home in dict.fromkeys(homes) if (home / "bin" / "java").exists()]
-
-
-@cache
-def _version(java: Path) -> int | None:
-    """Return the major version that `java -version` tells, None if it does not run."""
-    try:
-        told = subprocess.run(  # noqa: S603  # the user's own Java
-            [java, "-version"], capture_output=True, text=True, timeout=30, check=True
-        )
-    except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
-        return None
-    return major_version(told.stderr + told.stdout)
+        "E201",
+        f"Spark needs Java {OLDEST} or later, and there is none{found}",
+        help=f"{INSTALL} brings one, or set JAVA_HOME",
+    )
 
 
 def major_version(told: str) -> int | None:
     """Return 17 for `openjdk version "17.0.15"`, 8 for `java version "1.8.0_392"`."""
-    match = re.search(r'version "(?:1\.)?(\d+)', told)
+    match = re.search(r'\bversion "?(?:1\.)?(\d+)', told)
     return int(match[1]) if match else None
+
+
+def _javas_of_the_user() -> list[str]:
+    home = os.environ.get("JAVA_HOME")
+    javas = [str(Path(home) / "bin" / "java")] if home else []
+    if on_path := shutil.which("java"):
+        javas.append(on_path)
+    return list(dict.fromkeys(javas))
+
+
+@cache
+def _properties(java: str) -> str:
+    """Return what a Java tells about itself, nothing if it does not run."""
+    try:
+        told = subprocess.run(  # noqa: S603  # the user's own Java
+            [java, "-XshowSettings:properties", "-version"],
+            capture_output=True, text=True, errors="replace", timeout=60, check=True,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return told.stderr + told.stdout
+
+
+def _home(java: str, told: str) -> Path:
+    """Return the home that a Java names: the PATH may hold a link or a version manager's script."""
+    match = re.search(r"^\s*java\.home = (.+?)\s*$", told, re.MULTILINE)
+    if match and (Path(match[1]) / "bin" / "java").exists():
+        return Path(match[1])
+    return Path(java).resolve().parent.parent
 
 
 def _bundled() -> Path | None:
@@ -84,33 +94,40 @@ for argument do
 done
 exec {shlex.quote(str(java))} "$@"
 """
-    home = _cache_root() / f"java-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-    wrapper = home / "bin" / "java"
-    if not os.access(wrapper, os.X_OK):
-        _write_executable(wrapper, text)
-    return home
+    name = f"java-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    folders = _cache_folders()
+    for folder in folders:
+        wrapper = folder / name / "bin" / "java"
+        if os.access(wrapper, os.X_OK) or _write_executable(wrapper, text):
+            return folder / name
+    raise EngineError(
+        "E201",
+        f"no folder for Java's start script can be written to and run from:"
+        f" {', '.join(map(str, folders))}",
+        help="set STRATALOG_CACHE_DIR to such a folder, or JAVA_HOME to a Java of your own",
+    )
 
 
-def _write_executable(path: Path, text: str) -> None:
-    """Make the file in one step, so that another process sees none or all of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent)
-    with os.fdopen(handle, "w") as file:
-        file.write(text)
-    Path(name).chmod(0o755)
-    Path(name).replace(path)
+def _write_executable(path: Path, text: str) -> bool:
+    """Make the file in one step, seen by others whole or not at all; return whether it will run."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle, name = tempfile.mkstemp(dir=path.parent)
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+        Path(name).chmod(0o700)
+        Path(name).replace(path)
+    except OSError:
+        return False
+    return os.access(path, os.X_OK)  # not on a file system mounted without permission to execute
 
 
-def _cache_root() -> Path:
-    """Return the first folder that can be written to; the order is that of the kernels' cache."""
+def _cache_folders() -> list[Path]:
+    """Return where files may be kept, best first, as for compiled kernels."""
     chosen = os.environ.get("STRATALOG_CACHE_DIR")
     home = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
-    fallback = Path(tempfile.gettempdir()) / f"stratalog-{os.getuid()}"
-    for folder in [*([Path(chosen)] if chosen else []), Path(home) / "stratalog"]:
-        try:
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        except OSError:
-            continue
-        if os.access(folder, os.W_OK):
-            return folder
-    return fallback
+    folders = [Path(chosen)] if chosen else []
+    temporary = Path(tempfile.gettempdir()) / f"stratalog-{os.getuid()}"
+    if not temporary.exists() or temporary.stat().st_uid == os.getuid():  # never run a stranger's
+        return [*folders, Path(home) / "stratalog", temporary]
+    return [*folders, Path(home) / "stratalog"]

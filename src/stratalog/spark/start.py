@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import os
-import shutil
 import sys
-import tempfile
 import threading
 import warnings
 from collections.abc import Iterator, Mapping
@@ -17,6 +16,8 @@ from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING, Any
 
 from stratalog.errors import EngineError
+from stratalog.spark.failures import explain_start, translate
+from stratalog.spark.folder import Folder, make_folder
 from stratalog.spark.java import INSTALL, java_home
 from stratalog.spark.settings import (
     check_settings,
@@ -38,7 +39,8 @@ class _Ours:
     """A session that this process made, with what has to go when it ends."""
 
     session: SparkSession
-    folder: Path
+    jvm: Any  # a Popen, or None if Spark's own scripts or an earlier session started the JVM
+    folder: Folder
     process: int
 
 
@@ -46,12 +48,12 @@ _ours: _Ours | None = None
 _lock = threading.RLock()
 
 
-def session(
-    master: str | None = None, conf: Mapping[str, object] | None = None
-) -> SparkSession:
+def session(master: str | None = None, conf: Mapping[str, object] | None = None) -> SparkSession:
     """Return the active session if there is one, otherwise a new one on `master` with `conf`."""
     wanted = check_settings(master, conf)
     with _lock:
+        if _ours is not None and _ours.jvm is not None and _ours.jvm.poll() is not None:
+            stop()  # its JVM has crashed
         if (running := active()) is not None:
             _check_agreement(running, wanted)
             return running
@@ -70,7 +72,10 @@ def active() -> SparkSession | None:
         raise connect_refused()
     if SparkContext._active_spark_context is None:  # noqa: SLF001  # no public way to ask
         return None
-    return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
+    try:
+        return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
+    except Exception as error:
+        raise translate(error, "asking for the active session") from error
 
 
 def checked(session: object) -> SparkSession:
@@ -92,47 +97,79 @@ def is_local(session: SparkSession) -> bool:
 
 def stop() -> None:
     """End the session that Stratalog made, its JVM and its files; leave a user's alone."""
-    global _ours  # noqa: PLW0603  # there is one session per process
+    global _ours  # there is one session per process
     with _lock:
         ours, _ours = _ours, None
         if ours is None or ours.process != os.getpid():  # a fork does not own the session
             return
-        _end(ours)
+        _stop_session(ours.session)
+        if ours.jvm is not None:
+            _end_jvm(ours.jvm)
+        ours.folder.remove()
+
+
+def _stop_session(session: SparkSession) -> None:
+    """Stop the session, or make PySpark forget it if its JVM has crashed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about a JVM that is gone already
+        try:
+            session.stop()
+        except Exception:  # noqa: BLE001  # of the connection, in all its kinds
+            session.sparkContext.stop()  # the second time, it leaves the JVM out
+            kind: Any = type(session)
+            kind._instantiatedSession = kind._activeSession = None  # noqa: SLF001
 
 
 def _check_agreement(running: SparkSession, wanted: Mapping[str, str]) -> None:
     for key, value in wanted.items():
-        current = running.sparkContext.master if key == "spark.master" else running.conf.get(key, None)
-        if current != value:
+        is_master = key == "spark.master"
+        has = running.sparkContext.master if is_master else running.conf.get(key, None)
+        if has != value:
             raise EngineError(
-                "E206", f"the running Spark session has {key}={current}, not {value}",
+                "E206",
+                f"the running Spark session has {'no ' + key if has is None else f'{key}={has}'},"
+                f" not {value}",
                 help="leave the setting out, or stop that session first",
-            )  # fmt: skip
+            )
 
 
-def _start(wanted: Mapping[str, str]) -> SparkSession:
+def _start(wanted: dict[str, str]) -> SparkSession:
     global _ours  # noqa: PLW0603  # there is one session per process
+    _silence()
     _check_pyspark()
-    folder = Path(tempfile.mkdtemp(prefix="stratalog-spark-"))
+    folder = make_folder()
     installed = settings_of_the_installation()
     master = wanted.get("spark.master") or installed.get("spark.master") or "local[*]"
-    settings = default_settings(master, folder) | installed | wanted
+    settings = default_settings(master, folder.path) | installed | wanted
+    log = Path(os.environ.get("STRATALOG_SPARK_LOG") or folder.path / "spark.log")
+    jvm = None
     try:
         with _environment(settings):
-            made = _make(settings, folder / "spark.log")
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    _ours = _Ours(made, folder, os.getpid())
+            jvm = _start_jvm(settings, log)
+            made = _make_session(settings, wanted, jvm)
+    except BaseException as error:  # noqa: BLE001  # Ctrl-C too must leave nothing behind
+        # In words while the JVM is there: an exception of Java's has to be asked for its message.
+        why = explain_start(error, log) if isinstance(error, Exception) else error
+        if jvm is not None:
+            _end_jvm(jvm)
+        folder.remove()
+        raise why from None
+    _ours = _Ours(made, jvm, folder, os.getpid())
     atexit.register(stop)
     return made
 
 
 def _check_pyspark() -> None:
     try:
-        import pyspark  # noqa: F401
-    except ImportError:
-        raise EngineError("E202", "PySpark is not installed", help=INSTALL) from None
+        import pyspark
+        import pyspark.java_gateway
+    except ImportError as error:
+        missing = error.name or "pyspark"
+        raise EngineError("E202", f"{missing} is not installed", help=INSTALL) from None
+    if int(pyspark.__version__.split(".")[0]) < 4:  # noqa: PLR2004  # the first with what we use
+        raise EngineError(
+            "E202", f"PySpark {pyspark.__version__} is installed, 4.0 is needed", help=INSTALL
+        )
     if "SPARK_REMOTE" in os.environ or "SPARK_CONNECT_MODE_ENABLED" in os.environ:
         raise connect_refused()
 
@@ -141,56 +178,72 @@ def _check_pyspark() -> None:
 def _environment(settings: Mapping[str, str]) -> Iterator[None]:
     """Set what Spark reads from the environment while it starts, and put back what was there."""
     changes = {"JAVA_HOME": str(java_home())}
-    given = {"PYSPARK_PYTHON"} & os.environ.keys() or {"spark.pyspark.python"} & settings.keys()
-    if sys.executable and (is_local_master(settings["spark.master"]) or not given):
+    is_chosen = "PYSPARK_PYTHON" in os.environ or "spark.pyspark.python" in settings
+    if sys.executable and (is_local_master(settings["spark.master"]) or not is_chosen):
         changes["PYSPARK_PYTHON"] = sys.executable  # Spark would take `python3` of the PATH
     if sys.executable:
-        changes["PYSPARK_DRIVER_PYTHON"] = sys.executable  # Spark's scripts look for it with this
+        changes["PYSPARK_DRIVER_PYTHON"] = sys.executable  # runs Spark's own start scripts
     before = {name: os.environ.get(name) for name in changes}
     os.environ.update(changes)
     try:
         yield
     finally:
         for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
+            os.environ.pop(name, None)
+            if value is not None:
                 os.environ[name] = value
 
 
-def _make(settings: Mapping[str, str], log: Path) -> SparkSession:
+def _start_jvm(settings: Mapping[str, str], log: Path) -> Any:  # noqa: ANN401  # a Popen
+    """Return the process of a new JVM that writes to `log`, None if there is a JVM already."""
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
-    from pyspark.sql import SparkSession
 
+    before: Any = SparkContext._gateway  # noqa: SLF001  # PySpark keeps a stopped session's JVM
+    if before is not None and (before.proc is None or before.proc.poll() is None):
+        return None
+    SparkContext._gateway = None  # noqa: SLF001  # it has crashed, or was never there
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     with warnings.catch_warnings(), log.open("ab") as file:
-        warnings.simplefilter("ignore")  # PySpark's own, about pandas and forks
-        gateway = launch_gateway(conf, {"stdout": file, "stderr": file})
-        context = SparkContext(conf=conf, gateway=gateway)
-        return SparkSession(context)
+        warnings.simplefilter("ignore", DeprecationWarning)  # of the way PySpark forks
+        gateway: Any = launch_gateway(conf, {"stdout": file, "stderr": file})  # type: ignore[no-untyped-call]
+    SparkContext._gateway, SparkContext._jvm = gateway, gateway.jvm  # noqa: SLF001
+    return gateway.proc
 
 
-def _end(ours: _Ours) -> None:
+def _make_session(
+    settings: Mapping[str, str], wanted: Mapping[str, str], jvm: object
+) -> SparkSession:
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+    conf = SparkConf(loadDefaults=jvm is None)  # what spark-submit has set goes before our own
+    for key, value in settings.items():
+        if key in wanted or not conf.contains(key):
+            conf.set(key, value)
+    return SparkSession(SparkContext(conf=conf))
+
+
+def _silence() -> None:
+    """Keep off stderr what PySpark itself would write there."""
+    prints_what_is_raised_too = logging.getLogger("DataFrameQueryContextLogger")
+    prints_what_is_raised_too.setLevel(logging.CRITICAL)
+    about_pandas = "PySpark does not yet fully support pandas"  # which nothing here uses
+    warnings.filterwarnings("ignore", about_pandas, FutureWarning)
+
+
+def _end_jvm(jvm: Any) -> None:  # noqa: ANN401  # a Popen
+    """Close the JVM's input, which tells it to go, and see that it went."""
     from pyspark import SparkContext
 
-    gateway: Any = SparkContext._gateway  # noqa: SLF001  # PySpark keeps its JVM until exit
-    with suppress(Exception), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a JVM that is gone already
-        ours.session.stop()
-    if gateway is not None and getattr(gateway, "proc", None) is not None:
-        with suppress(Exception):
-            gateway.shutdown()
-        _end_process(gateway.proc)
-        SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001  # the next one starts anew
-    shutil.rmtree(ours.folder, ignore_errors=True)
-
-
-def _end_process(process: Any) -> None:  # noqa: ANN401  # a Popen
-    """Close the JVM's input, which tells it to go, and see that it went."""
-    process.stdin.close()
+    gateway: Any = SparkContext._gateway  # noqa: SLF001  # PySpark would keep it until exit
+    SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001  # the next session starts anew
+    with suppress(Exception):
+        gateway.shutdown()
+    with suppress(OSError):
+        jvm.stdin.close()
     try:
-        process.wait(PATIENCE)
+        jvm.wait(PATIENCE)
     except TimeoutExpired:
-        process.kill()
-        process.wait()
+        jvm.kill()
+        jvm.wait()

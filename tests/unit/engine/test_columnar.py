@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from stratalog.engine.columnar import evaluate
+from stratalog.engine.columnar import bulk, evaluate
 from stratalog.engine.columnar.engine import ColumnarEngine
 from stratalog.errors import EngineError
 from stratalog.facts.engine import Count
@@ -180,3 +180,44 @@ def test_max_facts_stops_an_endless_program():
     engine = engine_with(Limits(max_facts=5000))
     with pytest.raises(EngineError, match="E103"):
         engine.load(Predicate("r", 1), [np.arange(6000, dtype=np.uint32)], 6000)
+
+
+def test_an_apply_that_is_cut_short_leaves_no_scaffolding_on_facts():
+    engine = engine_with(
+        Limits(max_facts=20_000), edge=[(i, i + 1) for i in range(2000)], start=[(0,)]
+    )
+    rules = parse_program("pair(?x, ?y) :- edge(?x, ?z), edge(?y, ?w), start(?s) .")
+    stratum = plan_program(rules, list(engine.relations)).strata[1]
+    given = engine.settle(Over(frozenset(engine.relations)))
+    engine.mark(given, I)
+    engine.limits.start()
+    with pytest.raises(EngineError, match="E103"):
+        engine.apply(stratum.nonrecursive, I, I, given, count=Count.NONRECURSIVE)
+    for relation in engine.by_number:
+        marks = {int(word) for word in np.unique(relation.labels[: relation.rows])}
+        assert marks <= {0, 1 << E.bit | 1 << I.bit}
+        assert relation.take_touched().size == 0
+
+
+def test_a_count_beyond_64_bits_is_an_error_and_never_wraps(monkeypatch):
+    monkeypatch.setattr(bulk, "LEAST", 1)
+    body = ", ".join(f"edge(?v{i}, ?v{i + 1})" for i in range(10))
+    every_pair = [(a, b) for a in range(130) for b in range(130)]
+    with pytest.raises(EngineError, match="E108"):
+        run(f"far(?v0, ?v10) :- {body} .", engine_with(edge=every_pair))
+
+
+def test_counts_of_nearly_64_bits_are_exact(monkeypatch):
+    monkeypatch.setattr(bulk, "LEAST", 1)
+    body = ", ".join(f"edge(?v{i}, ?v{i + 1})" for i in range(10))
+    every_pair = [(a, b) for a in range(100) for b in range(100)]
+    engine = run(f"far(?v0, ?v10) :- {body} .", engine_with(edge=every_pair))
+    assert set(counted(engine, "far", 2).values()) == {100**9}
+
+
+def test_a_query_leaves_nothing_laid_out_behind():
+    engine = run(
+        "far(?x, ?z) :- edge(?x, ?y), edge(?y, ?z) .", engine_with(edge=skewed(9, 20_000, 3000))
+    )
+    engine.drop([])
+    assert engine._evaluation.bulk._kept == {}

@@ -144,7 +144,7 @@ def test_saved_and_loaded_it_is_the_same_and_can_grow():
     ids=["a term twice", "unknown kind", "null", "kinds in another order"],
 )
 def test_a_damaged_table_is_refused(kinds, rows):
-    with pytest.raises(StoreError, match="T110"):
+    with pytest.raises(StoreError, match="T103"):
         Dictionary.from_table(kinds, pa.table(rows))
 
 

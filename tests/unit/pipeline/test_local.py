@@ -135,7 +135,7 @@ def test_a_truncated_parquet_file_is_named(tmp_path):
 
 
 def test_parquet_rows_are_counted_over_batches(tmp_path, monkeypatch):
-    monkeypatch.setattr("stratalog.pipeline.local.PARQUET_ROWS", 10)
+    monkeypatch.setattr("stratalog.pipeline.table_files.PARQUET_ROWS", 10)
     path = tmp_path / "p.parquet"
     pq.write_table(pa.table({"x": [*range(25), None]}), path)
     with pytest.raises(DataError, match="row 26 is null"):

@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from stratalog.engine.columnar.batch import ColumnarBatch
 from stratalog.engine.columnar.planned import Planned
-from stratalog.engine.columnar.relation import Ids, Relation
+from stratalog.engine.columnar.relation import Ids, Relation, too_many_derivations
+from stratalog.facts.engine import Closed
 from stratalog.facts.sets import FactSet
 from stratalog.kernels import paths, rows
 from stratalog.lang.syntax import Atom
@@ -158,6 +159,8 @@ class Bulk:
             tables = self._engine.sets.tables
             begin = int(paths.follow(levels, tables, starts, begin, *buffers, WORK))
             size = int(multiplicity[-1])
+            if size < 0:
+                raise too_many_derivations(self._engine.running)
             derived += int(multiplicity[:size].sum())
             self._merge(planned.head, out, multiplicity, size, planned.mode)
             self._engine.check()
@@ -220,7 +223,7 @@ class Bulk:
         passes: Sequence[Passing],
         seeds: Ids,
         described: FactSet,
-    ) -> ColumnarBatch:
+    ) -> Closed:
         """Return all that follows from the seeds, which are all facts of the relation so far."""
         engine = self._engine
         begun = time.process_time()
@@ -235,21 +238,22 @@ class Bulk:
         group = passes[0].group
         order = seeds[np.argsort(relation.columns[group][seeds], kind="stable")]
         first = relation.rows
-        self._close(relation, group, order, merged)
+        rounds = self._close(relation, group, order, merged)
         facts = relation.columns[1 - group][: relation.rows]
         seconds = (time.process_time() - begun) / len(rules)
         for rule, (keys, _) in zip(rules, edges, strict=True):
             derived = _instances(facts, keys)
             engine.computed_profile[rule.index].add(derived, derived, seconds)
         new = np.arange(first, relation.rows, dtype=np.uint32)
-        return ColumnarBatch({relation.number: new} if new.size else {})
+        return Closed(ColumnarBatch({relation.number: new} if new.size else {}), rounds)
 
     def _edges(self, rule: PlannedRule, passed: Passing, described: FactSet) -> tuple[Ids, Ids]:
         relation = self._engine.relation(rule.body[passed.edge.atom].predicate)
         chosen = self._engine.rows_of(relation, described)
         return self._columns(relation, chosen, passed.edge.forward)
 
-    def _close(self, relation: Relation, group: int, order: Ids, edges: Adjacency) -> None:
+    def _close(self, relation: Relation, group: int, order: Ids, edges: Adjacency) -> int:
+        """Append all that follows group by group; return the number of rounds it stands for."""
         values = relation.columns[1 - group][: relation.rows]
         most = max(
             int(values.max()) if values.size else 0,
@@ -259,7 +263,7 @@ class Bulk:
         where = np.empty(most + 1, np.uint32)
         count = np.empty(most + 1, np.int64)
         queue = np.empty(most + 1, np.uint32)
-        marks = np.zeros(1, np.uint32)
+        marks = np.zeros(2, np.uint32)  # of the last group begun, and the greatest depth reached
         first = relation.rows
         done = 0
         while done < order.size:
@@ -272,6 +276,7 @@ class Bulk:
             if done == before:
                 per_seed = (relation.rows - first) / max(1, done)
                 self._make_room(relation, most + 1, int(per_seed * (order.size - done)))
+        return int(marks[1])
 
     def _make_room(self, relation: Relation, most: int, expected: int) -> None:
         """Let a group go on that did not fit: by room for what is expected, or by wider counts."""

@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from stratalog.engine.columnar.batch import ColumnarBatch
-from stratalog.engine.columnar.evaluate import Evaluation
+from stratalog.engine.columnar.evaluate import Evaluation, rule_text
 from stratalog.engine.columnar.membership import Sets
 from stratalog.engine.columnar.planned import Planned, Planner, RuleIndex
 from stratalog.engine.columnar.relation import Directory, Ids, Relation
 from stratalog.engine.columnar.settle import settle
 from stratalog.engine.columnar.statistics import RelationStatistics
-from stratalog.facts.engine import Count
+from stratalog.facts.engine import Closed, Count
 from stratalog.facts.labels import DELTA, DELTA_NEGATED, I
 from stratalog.facts.limits import Limits
 from stratalog.facts.sets import Batch, FactSet, Label
@@ -108,6 +108,7 @@ class ColumnarEngine:
         Ids that the dictionary has taken back by now are forgotten too.
         """
         self._evaluation.forget(lambda rule: rule.index < 0)
+        self._evaluation.bulk.forget()  # it knows relations by number, and numbers come again
         self._planner.forget(lambda rule: rule.index < 0)
         self._rule_indexes = {key: x for key, x in self._rule_indexes.items() if x.is_kept}
         self._planner.forget_terms(len(self.terms))
@@ -183,7 +184,7 @@ class ColumnarEngine:
         delta: Batch,
         *,
         count: Count | None = None,
-    ) -> ColumnarBatch | None:
+    ) -> Closed | None:
         """Return all that the rules derive from the delta in any number of rounds, where it pays.
 
         Group-local evaluation: possible if the rules pass a variable through, and exact only if
@@ -194,8 +195,9 @@ class ColumnarEngine:
             return None
         relation = self.relation(rules[0].head.predicate)
         seeds = dict(self.parts(delta)).get(relation)
-        if seeds is None or seeds.size != self.size(relation.predicate, pos):
+        if seeds is None or seeds.size != relation.rows:  # a stored fact without a mark counts too
             return None
+        self.running = rule_text(rules[0])
         return self._evaluation.bulk.saturate(rules, passes, seeds, pos)
 
     def _rule_index(self, rules: Sequence[PlannedRule]) -> RuleIndex:

@@ -25,6 +25,15 @@ SAMPLE = 4096  # rows looked at for an estimate
 NONE: Ids = np.empty(0, np.uint32)
 
 
+def too_many_derivations(where: str) -> EngineError:
+    """Return the error for a count that 64 bits cannot hold."""
+    return EngineError(
+        "E108",
+        f"a fact has more than {2**63 - 1:,} derivations: {where}",
+        help="split the rule's body, so that parts of it are facts of their own",
+    )
+
+
 class Directory:
     """Where kernels find the descriptor of each relation, by number."""
 
@@ -164,6 +173,8 @@ class Relation:
 
     def promote_counts(self) -> None:
         """Turn both counts into 64-bit integers, because one is about to overflow."""
+        if self.counts[0].itemsize > 4:  # noqa: PLR2004  # bytes
+            raise too_many_derivations(self.predicate.name)
         self._account(8 * self.capacity)
         self.counts = [count.astype(np.int64) for count in self.counts]
         self.describe()

@@ -1,0 +1,42 @@
+"""Answers to a query, evaluated beside the facts of a knowledge base and forgotten at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stratalog.ask.query import Vocabulary, plan_query
+from stratalog.facts.labels import I
+from stratalog.lang.syntax import TRIPLE
+from stratalog.pipeline.decode import decode_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from stratalog.knowledge.base import KnowledgeBase
+
+
+def answers(kb: KnowledgeBase, text: str) -> pa.Table:
+    """Return the answers to a body or a rule; the knowledge base is as before."""
+    host, dictionary = kb._host, kb._dictionary  # noqa: SLF001  # this module and base.py are one
+    before = set(host.predicates())
+    plan = plan_query(text, _vocabulary(kb, has_triples=TRIPLE in before))
+    known = dictionary.checkpoint()
+    host.limits.start()
+    try:
+        for rule in plan.hidden:
+            host.engine.mark(host.engine.apply([rule], I, I), I)
+        columns, size = host.answers(plan.answer)
+        table = decode_table(columns, size, dictionary)
+    finally:
+        dictionary.truncate(known)  # a question adds nothing, not even constants
+        host.drop([p for p in host.predicates() if p not in before])
+    return table.rename_columns(list(plan.columns)) if plan.columns else table
+
+
+def _vocabulary(kb: KnowledgeBase, *, has_triples: bool) -> Vocabulary:
+    return Vocabulary(
+        kb.visible(),
+        kb._program.prefixes,  # noqa: SLF001
+        kb._plan.stored_as_triples,  # noqa: SLF001
+        has_triples=has_triples,
+    )

@@ -1,0 +1,97 @@
+"""A knowledge base's facts for others: Spark DataFrames, views for SQL, published Parquet.
+
+What is public here are methods of KnowledgeBase, kept in a file of their own.
+"""
+
+# ruff: noqa: SLF001  # this module and base.py are one
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from stratalog.errors import EngineError
+from stratalog.facts.labels import I
+from stratalog.lang.syntax import Predicate
+from stratalog.pipeline.naming import plain_names
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from stratalog.knowledge.base import KnowledgeBase
+    from stratalog.pipeline.publish import Published, Relation
+
+
+AT_ONCE = 1 << 19  # rows
+
+
+def frame(self: KnowledgeBase, name: str, spark: SparkSession | None = None) -> DataFrame:
+    """Return the facts of a predicate as a DataFrame of the given or the active session."""
+    return _frame(self, self._predicate(name), _session(self, spark))
+
+
+def _frame(kb: KnowledgeBase, predicate: Predicate, spark: SparkSession) -> DataFrame:
+    """Return a predicate's facts as a DataFrame, decoded a slice at a time."""
+    from stratalog.pipeline.columns import Decoder
+    from stratalog.pipeline.handover import slices_to_spark
+
+    columns, size = kb._read(predicate, I)
+    declaration = kb.declaration(predicate)
+    decoder = Decoder(columns, kb._dictionary, declaration, rdf=kb.is_rdf(predicate))
+    slices = (decoder.rows(i, min(i + AT_ONCE, size)) for i in range(0, size, AT_ONCE))
+    return slices_to_spark(spark, decoder.schema, slices)
+
+
+def views(
+    self: KnowledgeBase, spark: SparkSession | None = None, prefix: str = ""
+) -> dict[str, str]:
+    """Register a temporary view per predicate; return the names of the views by predicate."""
+    if prefix and not f"{prefix}x".isidentifier():
+        raise EngineError(
+            "E120", f"prefix={prefix!r} begins no name in SQL", help="letters, digits and _"
+        )
+    session = _session(self, spark)
+    names = plain_names(self.visible(), self._program.prefixes)
+    for predicate, name in names.items():
+        _frame(self, predicate, session).createOrReplaceTempView(prefix + name)
+    return {self.name_of(predicate): prefix + name for predicate, name in names.items()}
+
+
+def _session(kb: KnowledgeBase, spark: SparkSession | None) -> SparkSession:
+    from stratalog import spark as sessions
+
+    given = kb._options.spark if spark is None else spark
+    if given is not None:
+        return sessions.checked(given)
+    return sessions.session(kb._options.master, kb._options.conf)
+
+
+def publish(
+    self: KnowledgeBase,
+    directory: str | os.PathLike[str],
+    predicates: Iterable[str] | None = None,
+) -> Published:
+    """Write facts as plain Parquet, `directory/<name>/version=N`, and say what was written.
+
+    N is the store's version if there is a store, otherwise the next free number.
+    """
+    from stratalog.pipeline import publish as published
+
+    chosen = self.visible() if predicates is None else [self._predicate(n) for n in predicates]
+    return published.publish(
+        directory,
+        _relations(self, chosen),
+        self._dictionary,
+        version=self.version or None,
+        prefixes=self._program.prefixes,
+    )
+
+
+def _relations(kb: KnowledgeBase, predicates: Sequence[Predicate]) -> Iterator[Relation]:
+    from stratalog.pipeline.publish import Relation
+
+    for predicate in predicates:
+        columns, size = kb._read(predicate, I)
+        rdf = kb.is_rdf(predicate)
+        yield Relation(predicate, columns, size, kb.declaration(predicate), rdf=rdf)

@@ -1,0 +1,146 @@
+"""What a user names to what Spark reads: local files, remote files, DataFrames and tables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, cast
+
+from stratalog.errors import DataError, ProgramError
+from stratalog.lang.names import predicate_name
+from stratalog.pipeline.files import FORMATS
+from stratalog.pipeline.paths import DataFile, Finder, is_remote
+from stratalog.spark import translate
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A DataFrame, or a table of Spark's catalogue, that feeds a predicate."""
+
+    name: str
+    frame: DataFrame
+    label: str  # in messages
+
+
+class SparkFinder(Finder):
+    """Finds what Spark reads: remote files, ORC and tables too."""
+
+    formats = frozenset(FORMATS.values())
+
+    def __init__(
+        self, spark: SparkSession, prefixes: Sequence[tuple[str, str]], warnings: list[str]
+    ) -> None:
+        super().__init__(prefixes, warnings)
+        self._spark = spark
+        self.sizes: dict[str, int] = {}  # of remote files, in bytes
+
+    def sources(self, items: Sequence[Any]) -> Iterator[DataFile | Table]:
+        """Yield what the items stand for, in order."""
+        for item in items:
+            given, thing = item if isinstance(item, tuple) else (None, item)
+            name = None if given is None else predicate_name(given, self.prefixes)
+            if not isinstance(thing, str | os.PathLike):
+                yield self._frame(given, name, thing)
+            elif (table := self._known_table(name, thing)) is not None:
+                yield table
+            else:
+                yield from self.find(name, thing)
+
+    def _frame(self, given: object, name: str | None, thing: Any) -> Table:  # noqa: ANN401
+        if name is None or not hasattr(thing, "mapInArrow"):
+            raise DataError(
+                "D307", f"{type(thing).__name__} is no table that Spark reads with a name",
+                help='write ("name", frame), where frame is a Spark DataFrame, or a path',
+            )  # fmt: skip
+        return Table(name, thing, f'facts["{given}"]')
+
+    def _known_table(self, name: str | None, thing: str | os.PathLike[str]) -> Table | None:
+        """Return the table of the catalogue that an item names, unless there is such a file."""
+        if not isinstance(thing, str):
+            return None
+        path = thing
+        if name is None:
+            name, path = self.split(thing)
+        if is_remote(path) or "/" in path or "*" in path or Path(path).exists():
+            return None
+        if not self._is_known(path):
+            return None
+        if name is None:
+            name = _name_of_table(path)
+        return Table(name, self._spark.table(path), path)
+
+    def _is_known(self, path: str) -> bool:
+        from pyspark.errors import PySparkException
+
+        try:
+            return self._spark.catalog.tableExists(path)
+        except PySparkException:
+            return False  # what is no name of a table is a path
+
+    def remote(self, path: str) -> list[Path]:
+        """Return the files and folders that a remote path stands for, as Hadoop sees them."""
+        found = RemotePath.matching(self._spark, path, self.sizes)
+        return cast("list[Path]", found)
+
+
+def _name_of_table(table: str) -> str:
+    last = table.rpartition(".")[2].strip("`")
+    try:
+        return predicate_name(last)
+    except ProgramError:
+        raise DataError(
+            "D108", f"{last} is not the name of a predicate", path=table,
+            help=f"name the predicate that the table feeds: name={table}",
+        ) from None  # fmt: skip
+
+
+class RemotePath:
+    """A file or folder of a remote file system, with what the finder of files asks of a Path."""
+
+    def __init__(self, status: Any, system: Any, sizes: dict[str, int]) -> None:  # noqa: ANN401
+        self._status = status
+        self._system = system
+        self._sizes = sizes
+        self._text = str(status.getPath().toString())
+        self.name = str(status.getPath().getName())
+        self.suffixes = PurePosixPath(self.name).suffixes
+        sizes[self._text] = int(status.getLen())
+
+    @classmethod
+    def matching(cls, spark: SparkSession, path: str, sizes: dict[str, int]) -> list[RemotePath]:
+        """Return what a path or pattern stands for, sorted by name; nothing if nothing is there."""
+        jvm: Any = spark.sparkContext._jvm  # noqa: SLF001  # Hadoop has no other door
+        settings = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001
+        try:
+            place = jvm.org.apache.hadoop.fs.Path(path)
+            system = place.getFileSystem(settings)
+            if system.exists(place):
+                return [cls(system.getFileStatus(place), system, sizes)]
+            found = system.globStatus(place) or []
+        except Exception as error:
+            raise translate(error, f"looking for {path}") from error
+        return sorted(cls(status, system, sizes) for status in found)
+
+    def is_dir(self) -> bool:
+        return bool(self._status.isDirectory())
+
+    def is_file(self) -> bool:
+        return bool(self._status.isFile())
+
+    def iterdir(self) -> Iterator[RemotePath]:
+        for status in self._system.listStatus(self._status.getPath()):
+            yield RemotePath(status, self._system, self._sizes)
+
+    def absolute(self) -> RemotePath:
+        return self
+
+    def __lt__(self, other: RemotePath) -> bool:
+        return self._text < other._text
+
+    def __str__(self) -> str:
+        return self._text

@@ -1,0 +1,38 @@
+"""Functions over Arrow batches in executors, without the pandas that PySpark asks for."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+    from pyspark.sql import DataFrame
+
+_lock = threading.Lock()
+
+
+def map_in_arrow(
+    frame: DataFrame,
+    function: Callable[[Iterator[RecordBatch]], Iterator[RecordBatch]],
+    schema: str,
+) -> DataFrame:
+    """Return `frame.mapInArrow(function, schema)`, with pandas installed or not."""
+    with _lock, _without_asking_for_pandas():
+        return frame.mapInArrow(function, schema)
+
+
+@contextmanager
+def _without_asking_for_pandas() -> Iterator[None]:
+    """Leave out PySpark's look at pandas: the call shares its code with functions that need it."""
+    import pyspark.sql.pandas.functions as asking
+
+    module: Any = asking
+    before = getattr(module, "require_minimum_pandas_version", None)
+    module.require_minimum_pandas_version = lambda: None
+    try:
+        yield
+    finally:
+        module.require_minimum_pandas_version = before
