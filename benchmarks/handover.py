@@ -68,6 +68,7 @@ def measure(rows: int, repeats: int) -> dict[str, object]:
         "rows": rows,
         "megabytes": round(megabytes, 1),
         "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 2),  # above the cores, the rates say little
         "mb_per_second": rates,
         "targets": TARGETS,
         "reached": {name: rates[name] >= target for name, target in TARGETS.items()},

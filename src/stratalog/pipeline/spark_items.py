@@ -72,7 +72,10 @@ class SparkFinder(Finder):
             return None
         if name is None:
             name = _name_of_table(path)
-        return Table(name, self._spark.table(path), path)
+        try:
+            return Table(name, self._spark.table(path), path)
+        except Exception as error:
+            raise translate(error, f"opening the table {path}") from error
 
     def _is_known(self, path: str) -> bool:
         from pyspark.errors import PySparkException

@@ -47,6 +47,15 @@ def spool_folder(spark: SparkSession) -> Iterator[str | None]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@contextmanager
+def translated(doing: str) -> Iterator[None]:
+    """Raise what Spark finds wrong with a query as a coded error."""
+    try:
+        yield
+    except Exception as error:
+        raise translate(error, doing) from error
+
+
 def run_job(spark: SparkSession, frame: DataFrame, doing: str, watch: Watch) -> list[PieceRow]:
     """Return the job's rows in the order of tasks and pieces, or raise a coded error.
 

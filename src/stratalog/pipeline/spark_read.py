@@ -14,19 +14,19 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, cast
 
 from stratalog.errors import DataError, StratalogError
-from stratalog.lang.syntax import Declaration
+from stratalog.lang.syntax import Declaration, Predicate
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.facts import EncodedFacts
 from stratalog.pipeline.files import ReadReport
 from stratalog.pipeline.paths import DataFile, is_remote
 from stratalog.pipeline.reading import ReadOptions
 from stratalog.pipeline.spark_items import SparkFinder, Table
-from stratalog.pipeline.spark_jobs import PieceRow, pieces, run_job, spool_folder
+from stratalog.pipeline.spark_jobs import PieceRow, pieces, run_job, spool_folder, translated
 from stratalog.pipeline.spark_pieces import Outcome, add_piece, add_report, error_of, read_piece
 from stratalog.pipeline.spark_ranges import RANGE, cut_files, pack_tasks
 from stratalog.pipeline.spark_remote import file_of, line_frame, number_files, whole_frame
 from stratalog.pipeline.spark_tasks import SCHEMA, Work, read_rows, read_tasks
-from stratalog.pipeline.tables import Vocabulary
+from stratalog.pipeline.tables import Block, Source, Vocabulary, encode_block
 from stratalog.spark import checked
 
 if TYPE_CHECKING:
@@ -111,21 +111,39 @@ class _Reader:
         rows: list[PieceRow] = []
         with self._work() as work:
             watch = _Progress([file.path for file in files], [1] * len(files), self.options)
+            doing = "reading remote files"
             if by_lines:
-                frame = line_frame(self.spark, by_lines, work)
-                rows += run_job(self.spark, frame, "reading remote files", watch)
+                with translated(doing):
+                    frame = line_frame(self.spark, by_lines, work)
+                rows += run_job(self.spark, frame, doing, watch)
             if whole:
-                frame = whole_frame(self.spark, whole, work, sizes)
-                rows += run_job(self.spark, frame, "reading remote files", watch)
+                with translated(doing):
+                    frame = whole_frame(self.spark, whole, work, sizes)
+                rows += run_job(self.spark, frame, doing, watch)
             rows.sort(key=lambda row: row[:2])
             self._gather(rows, lambda task: files[file_of(task)].path)
 
     def _read_table(self, table: Table) -> None:
+        doing = f"reading {table.label}"
+        names = table.frame.columns
+        if not names:
+            self._count_rows(table, doing)
+            return
         with self._work() as work:
-            frame = table.frame.mapInArrow(read_rows(work, table.name, table.label), SCHEMA)
+            with translated(doing):
+                read = read_rows(work, table.name, table.label, names)
+                places = [f"c{place}" for place in range(len(names))]
+                frame = table.frame.toDF(*places).mapInArrow(read, SCHEMA)
             watch = _Progress([table.label], [1], self.options)
-            rows = run_job(self.spark, frame, f"reading {table.label}", watch)
-            self._gather(rows)
+            self._gather(run_job(self.spark, frame, doing, watch))
+
+    def _count_rows(self, table: Table, doing: str) -> None:
+        """Add the rows of a table without columns, which Arrow cannot count."""
+        with translated(doing):
+            block = Block([], [], table.frame.count())
+        source = Source(table.label, skip=self.options.skip)
+        encode_block(block, table.name, self.vocabulary, self.dictionary, self.found.report, source)
+        self.found.add(Predicate(table.name, 0), [], block.size)
 
     @contextmanager
     def _work(self) -> Iterator[Work]:

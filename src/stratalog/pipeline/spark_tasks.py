@@ -39,6 +39,7 @@ class Work:
     options: ReadOptions
     spool: str | None = None
     folder: str = field(default_factory=os.getcwd)  # what relative paths are relative to
+    most_cells: int = field(default_factory=lambda: MOST_CELLS)  # of a piece
 
 
 def read_tasks(
@@ -66,15 +67,21 @@ def _inside(folder: str) -> Iterator[None]:
         yield
 
 
-def read_rows(work: Work, name: str, path: str) -> Callable[[Batches], Batches]:
-    """Return the function that reads a table's rows, one task per partition."""
+def read_rows(
+    work: Work, name: str, path: str, names: Sequence[str]
+) -> Callable[[Batches], Batches]:
+    """Return the function that reads a table's rows, one task per partition.
+
+    `names` are the columns' own: Spark finds no column whose name has a dot or occurs twice.
+    """
 
     def run(batches: Batches) -> Batches:
         from pyspark import TaskContext
 
         context = TaskContext.get()
         number = context.partitionId() if context else 0
-        yield from Attempt(work, number).run(partial(_rows, batches, name, path))
+        named = (pa.RecordBatch.from_arrays(batch.columns, list(names)) for batch in batches)
+        yield from Attempt(work, number).run(partial(_rows, named, name, path))
 
     return run
 
@@ -103,13 +110,18 @@ class Attempt:
         try:
             for block in blocks_of(context, outcome):
                 held.append(block)
-                if _is_full(dictionary, held):
+                if self._is_full(dictionary, held):
                     yield self._piece(dictionary, held)
             if held:
                 yield self._piece(dictionary, held)
         except StratalogError as error:
             outcome.error = error_parts(error)
         yield self._row(outcome=outcome.dumps())
+
+    def _is_full(self, dictionary: Dictionary, held: Sequence[FactBlock]) -> bool:
+        cells = sum(block.size * len(block.columns) for block in held)
+        texts = dictionary.to_table().nbytes
+        return cells > self.work.most_cells or bool(texts > MOST_TERM_BYTES)
 
     def _piece(self, dictionary: Dictionary, held: list[FactBlock]) -> pa.RecordBatch:
         """Return the row of what is held, which then is forgotten."""
@@ -138,11 +150,6 @@ class Attempt:
                 "data": pa.array([data], pa.binary()),
             }
         )
-
-
-def _is_full(dictionary: Dictionary, held: Sequence[FactBlock]) -> bool:
-    cells = sum(block.size * len(block.columns) for block in held)
-    return cells > MOST_CELLS or bool(dictionary.to_table().nbytes > MOST_TERM_BYTES)
 
 
 def _blocks(task: Task, context: Context, outcome: Outcome) -> Iterator[FactBlock]:
