@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
-from stratalog.spark import is_local, translate
+from stratalog.pipeline.handover import spool_folder
+from stratalog.spark import translate
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,12 +36,13 @@ class PieceRow(NamedTuple):
 
 
 @contextmanager
-def spool_folder(spark: SparkSession) -> Iterator[str | None]:
-    """Yield a folder for pieces if workers share this machine, else None; it is removed after."""
-    if not is_local(spark):
+def piece_folder(spark: SparkSession) -> Iterator[str | None]:
+    """Yield a folder for pieces that driver and workers share, if any; it is removed after."""
+    shared = spool_folder(spark)
+    if shared is None:
         yield None
         return
-    folder = tempfile.mkdtemp(prefix="stratalog-read-")
+    folder = tempfile.mkdtemp(prefix="read-", dir=shared)
     try:
         yield folder
     finally:
@@ -56,10 +58,12 @@ def translated(doing: str) -> Iterator[None]:
         raise translate(error, doing) from error
 
 
-def run_job(spark: SparkSession, frame: DataFrame, doing: str, watch: Watch) -> list[PieceRow]:
+def run_job(
+    spark: SparkSession, frame: DataFrame, doing: str, watch: Watch, *, by_value: bool
+) -> list[PieceRow]:
     """Return the job's rows in the order of tasks and pieces, or raise a coded error.
 
-    The job runs in a thread of its own, so that Ctrl-C is heard here and stops it.
+    `by_value` if they hold the pieces themselves. The job runs in a thread of its own, so that Ctrl-C is heard here and stops it.
     """
     from pyspark import InheritableThread
 
@@ -70,7 +74,7 @@ def run_job(spark: SparkSession, frame: DataFrame, doing: str, watch: Watch) -> 
     def collect() -> None:
         try:
             spark.sparkContext.setJobGroup(group, f"Stratalog: {doing}", interruptOnCancel=True)
-            rows.extend(_collect(spark, frame))
+            rows.extend(_collect(frame, by_value=by_value))
         except BaseException as error:  # noqa: BLE001  # raised below, in the caller's thread
             failures.append(error)
 
@@ -89,8 +93,8 @@ def run_job(spark: SparkSession, frame: DataFrame, doing: str, watch: Watch) -> 
     return sorted(rows, key=lambda row: row[:2])
 
 
-def _collect(spark: SparkSession, frame: DataFrame) -> list[PieceRow]:
-    if is_local(spark):
+def _collect(frame: DataFrame, *, by_value: bool) -> list[PieceRow]:
+    if not by_value:
         return _rows_of(frame.toArrow())
     from pyspark import StorageLevel
 

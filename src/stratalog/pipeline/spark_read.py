@@ -21,16 +21,16 @@ from stratalog.pipeline.files import ReadReport
 from stratalog.pipeline.paths import DataFile, is_remote
 from stratalog.pipeline.reading import ReadOptions
 from stratalog.pipeline.spark_items import SparkFinder, Table
-from stratalog.pipeline.spark_jobs import PieceRow, pieces, run_job, spool_folder, translated
+from stratalog.pipeline.spark_jobs import PieceRow, Watch, piece_folder, pieces, run_job, translated
 from stratalog.pipeline.spark_pieces import Outcome, add_piece, add_report, error_of, read_piece
 from stratalog.pipeline.spark_ranges import RANGE, cut_files, pack_tasks
 from stratalog.pipeline.spark_remote import file_of, line_frame, number_files, whole_frame
 from stratalog.pipeline.spark_tasks import SCHEMA, Work, read_rows, read_tasks
 from stratalog.pipeline.tables import Block, Source, Vocabulary, encode_block
-from stratalog.spark import checked
+from stratalog.spark import checked, map_in_arrow
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 
 def read_spark(  # noqa: PLR0913  # as `read_paths`, and the session
@@ -99,11 +99,11 @@ class _Reader:
         runs = pack_tasks(tasks, 2 * cores)
         with self._work() as work:
             numbers = self.spark.range(0, len(runs), 1, len(runs))
-            frame = numbers.mapInArrow(read_tasks(work, tasks, runs), SCHEMA)
+            frame = map_in_arrow(numbers, read_tasks(work, tasks, runs), SCHEMA)
             sizes = [sum(tasks[number].size for number in run) for run in runs]
             names = [tasks[run[-1]].file.path for run in runs]
             watch = _Progress(names, sizes, self.options)
-            rows = run_job(self.spark, frame, "reading files", watch)
+            rows = self._run(work, frame, "reading files", watch)
             self._gather(rows, lambda task: tasks[task].file.path)
 
     def _read_remote(self, files: Sequence[DataFile], sizes: Mapping[str, int]) -> None:
@@ -115,11 +115,11 @@ class _Reader:
             if by_lines:
                 with translated(doing):
                     frame = line_frame(self.spark, by_lines, work)
-                rows += run_job(self.spark, frame, doing, watch)
+                rows += self._run(work, frame, doing, watch)
             if whole:
                 with translated(doing):
                     frame = whole_frame(self.spark, whole, work, sizes)
-                rows += run_job(self.spark, frame, doing, watch)
+                rows += self._run(work, frame, doing, watch)
             rows.sort(key=lambda row: row[:2])
             self._gather(rows, lambda task: files[file_of(task)].path)
 
@@ -133,9 +133,9 @@ class _Reader:
             with translated(doing):
                 read = read_rows(work, table.name, table.label, names)
                 places = [f"c{place}" for place in range(len(names))]
-                frame = table.frame.toDF(*places).mapInArrow(read, SCHEMA)
+                frame = map_in_arrow(table.frame.toDF(*places), read, SCHEMA)
             watch = _Progress([table.label], [1], self.options)
-            self._gather(run_job(self.spark, frame, doing, watch))
+            self._gather(self._run(work, frame, doing, watch))
 
     def _count_rows(self, table: Table, doing: str) -> None:
         """Add the rows of a table without columns, which Arrow cannot count."""
@@ -147,8 +147,11 @@ class _Reader:
 
     @contextmanager
     def _work(self) -> Iterator[Work]:
-        with spool_folder(self.spark) as spool:
+        with piece_folder(self.spark) as spool:
             yield Work(self.vocabulary, replace(self.options, progress=None), spool)
+
+    def _run(self, work: Work, frame: DataFrame, doing: str, watch: Watch) -> list[PieceRow]:
+        return run_job(self.spark, frame, doing, watch, by_value=work.spool is None)
 
     def _gather(
         self, rows: Sequence[PieceRow], path_of: Callable[[int], str] | None = None

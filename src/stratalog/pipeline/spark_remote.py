@@ -26,6 +26,7 @@ from stratalog.pipeline.spark_tasks import SCHEMA, Attempt, Batches, Work
 from stratalog.pipeline.table_files import TABLE_FORMATS, table_blocks
 from stratalog.pipeline.tables import Vocabulary
 from stratalog.pipeline.text_tables import TEXT_FORMATS, Shape, shape_of
+from stratalog.spark import map_in_arrow
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -65,7 +66,7 @@ def line_frame(spark: SparkSession, files: Mapping[int, DataFile], work: Work) -
     frame = reader.load([_escaped(file.path) for file in files.values()]).select(
         col("value").cast("binary"), "_metadata.file_path", "_metadata.file_block_start"
     )
-    return frame.mapInArrow(_read_lines(work, files, shapes), SCHEMA)
+    return map_in_arrow(frame, _read_lines(work, files, shapes), SCHEMA)
 
 
 def whole_frame(
@@ -80,7 +81,7 @@ def whole_frame(
             )  # fmt: skip
     reader = spark.read.format("binaryFile")
     frame = reader.load([_escaped(file.path) for file in files.values()])
-    return frame.select("path", "content").mapInArrow(_read_whole(work, files), SCHEMA)
+    return map_in_arrow(frame.select("path", "content"), _read_whole(work, files), SCHEMA)
 
 
 def _escaped(path: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import tempfile
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +17,7 @@ from stratalog.lang.parse import parse_program
 from stratalog.lang.syntax import Predicate
 from stratalog.pipeline import spark_read
 from stratalog.pipeline.dictionary import Dictionary
+from stratalog.pipeline.handover import spool_folder
 from stratalog.pipeline.local import ReadOptions
 from stratalog.pipeline.objects import encode_facts
 from stratalog.pipeline.paths import DataFile
@@ -289,7 +289,7 @@ def test_relative_paths_are_those_of_the_driver(spark, tmp_path, monkeypatch):
 
 
 def test_pieces_can_come_through_spark_instead_of_a_shared_folder(spark, tmp_path, monkeypatch):
-    monkeypatch.setattr("stratalog.pipeline.spark_jobs.is_local", lambda _: False)
+    monkeypatch.setattr("stratalog.pipeline.spark_jobs.spool_folder", lambda _: None)
     write(tmp_path / "a.nt", triples(300))
     write(tmp_path / "p.csv", "a,b\n" * 300)
     read_both(spark, [str(tmp_path)], 5_000)
@@ -311,7 +311,9 @@ def test_an_interrupt_cancels_the_job_and_changes_nothing(spark):
         )
     assert time.monotonic() - begun < 30
     assert not len(dictionary)
-    assert not list(Path(tempfile.gettempdir()).glob("stratalog-read-*"))
+    shared = spool_folder(spark)
+    assert shared is not None
+    assert not list(shared.glob("read-*"))
 
 
 def test_other_sessions_are_refused(tmp_path):
