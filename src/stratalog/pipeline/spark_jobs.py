@@ -63,7 +63,8 @@ def run_job(
 ) -> list[PieceRow]:
     """Return the job's rows in the order of tasks and pieces, or raise a coded error.
 
-    `by_value` if they hold the pieces themselves. The job runs in a thread of its own, so that Ctrl-C is heard here and stops it.
+    `by_value` if they hold the pieces themselves. The job runs in a thread of its own, so that
+    Ctrl-C is heard here and stops it.
     """
     from pyspark import InheritableThread
 
