@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import stratalog
 from stratalog.errors import DataError
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.local import ReadOptions, read_paths
@@ -21,12 +22,13 @@ DATA = [
     "debian",
     "kg",
     "lubm/lubm-1-seed0.nt.gz",
+    "lubm/lubm-5-seed0.nt.gz",
     "museum",
     "obo",
     "sameas",
-    "skos/skos-vocabulary.nq",
-    "skos/stw-9.06.nt.gz",
+    "skos",
     "uobm",
+    "wordnet",
 ]
 PARTS = (1, 2, 7)
 
@@ -51,6 +53,19 @@ def test_real_tables_in_parts(spark, shared_data, tmp_path, parts):
         (tmp_path / f"{name}.tsv").write_bytes(gzip.decompress(packed.read_bytes()))
     largest = max(path.stat().st_size for path in tmp_path.iterdir())
     read_both(spark, [str(tmp_path)], largest // parts + 1)
+
+
+def test_stores_from_both_readers_hold_the_same_bytes_of_facts(spark, shared_data, tmp_path):
+    rules = shared_data / "rules" / "LUBM_L.dlog"
+    data = [shared_data / "lubm" / "lubm-1-seed0.nt.gz"]
+    written = []
+    for reader in ("local", "spark"):
+        stratalog.materialise(rules, data, reader=reader, store=tmp_path / reader, spark=spark)
+        opened = stratalog.open(tmp_path / reader)
+        opened.write_triples(tmp_path / f"{reader}.nt", in_order=True)
+        written.append((tmp_path / f"{reader}.nt").read_bytes())
+    assert written[0] == written[1]
+    assert written[0].count(b"\n") == 137_931
 
 
 CELLS = st.text(st.sampled_from('ab"\n\r, é'), max_size=4)

@@ -26,6 +26,7 @@ def default_settings(master: str, folder: Path) -> dict[str, str]:
         "spark.driver.memory": _driver_memory(),  # read when the JVM starts; its default is 1 GB
         "spark.driver.maxResultSize": "0",  # columns of any size come to the driver
         "spark.sql.execution.arrow.pyspark.enabled": "true",  # tables cross as columns
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",  # in fewer, larger batches
         "spark.sql.adaptive.enabled": "true",  # few tasks for small input
         "spark.sql.session.timeZone": "UTC",  # facts do not depend on where they are read
         "spark.sql.warehouse.dir": str(folder / "warehouse"),  # no spark-warehouse where one works
