@@ -48,7 +48,7 @@ def measure(rows: int, repeats: int) -> dict[str, object]:
     """Return the rates of all ways."""
     generator = np.random.default_rng(7)
     table = pa.table({f"c{i}": generator.integers(0, 1 << 40, rows) for i in range(2)})
-    spark = sessions.session("local[2]", {"spark.driver.memory": "2g"})
+    spark = sessions.session("local[2]")
     megabytes = table.nbytes / 1e6
     cached = handover.to_spark(spark, table).cache()
     assert cached.count() == rows
@@ -79,7 +79,7 @@ def main() -> None:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=20_000_000)
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=6)
     parser.add_argument("-o", "--output", type=Path)
     options = parser.parse_args()
     text = json.dumps(measure(options.rows, options.repeats), indent=1)

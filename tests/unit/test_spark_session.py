@@ -356,7 +356,7 @@ def environment(tmp_path):
     temporary.mkdir()
     for folder_of_system in map(Path, ("/usr/bin", "/bin")):
         for program in folder_of_system.iterdir():
-            if program.name != "java" and not (programs / program.name).exists():
+            if program.name != "java" and not os.path.lexists(programs / program.name):
                 (programs / program.name).symlink_to(program)
     kept = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
     changed = {"PATH": str(programs), "TMPDIR": str(temporary)}

@@ -30,8 +30,8 @@ SPOOL = "spark.stratalog.spool"
 """The setting that names a folder which driver and executors share."""
 
 ROW_GROUP = 1 << 20  # rows of a slice: row groups for all cores, few enough to be read at speed
-ROWS_PER_FILE = 1 << 23
-SHARE_OF_RESULT = 0.5  # of what the driver may receive: the estimate is no promise
+ROWS_PER_FILE = 1 << 21  # files of equal size, several per core
+SHARE_OF_RESULT = 0.25  # of what the driver may receive: copies pass through the same heap
 _DEFAULT = 1 << 30  # Spark's own default of both limits
 _UNITS = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40, "p": 1 << 50}
 
