@@ -5,12 +5,15 @@ from __future__ import annotations
 import gzip
 import json
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stratalog
 from stratalog.errors import DataError
+from stratalog.lang.syntax import Column, Declaration, Predicate
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.local import ReadOptions, read_paths
 from stratalog.pipeline.spark_read import read_spark
@@ -138,6 +141,56 @@ def test_random_files_in_parts(spark, tmp_path_factory, files, size):
         with pytest.raises(DataError) as caught:
             read_spark(spark, [*good, path, *bad], dictionary=Dictionary(), range_size=size)
         assert str(caught.value) == str(local_error(path))
+
+
+VALUES = {
+    "integer": st.integers(-(2**63), 2**63 - 1),
+    "double": st.floats(allow_nan=False),
+    "decimal": st.decimals(-(10**6), 10**6, places=2),
+    "string": st.text(max_size=5),
+    "boolean": st.booleans(),
+    "date": st.dates(),
+    "dateTime": st.datetimes(timezones=st.none()),
+    "iri": st.sampled_from(["http://e/a", "urn:é"]),
+}
+ARROW = {
+    "integer": pa.int64(),
+    "double": pa.float64(),
+    "decimal": pa.decimal128(10, 2),
+    "string": pa.string(),
+    "boolean": pa.bool_(),
+    "date": pa.date32(),
+    "dateTime": pa.timestamp("us"),
+    "iri": pa.string(),
+}
+
+
+@st.composite
+def typed_tables(draw) -> tuple[list[Column], pa.Table]:
+    """A table with declared columns, some of which may be null."""
+    types = draw(st.lists(st.sampled_from(sorted(VALUES)), min_size=1, max_size=4))
+    columns = [Column(f"c{i}", kind, draw(st.booleans())) for i, kind in enumerate(types)]
+    size = draw(st.integers(0, 6))
+    arrays = []
+    for column in columns:
+        value = VALUES[column.type]
+        cells = st.one_of(value, st.none()) if column.nullable else value
+        drawn = draw(st.lists(cells, min_size=size, max_size=size))
+        arrays.append(pa.array(drawn, ARROW[column.type]))
+    return columns, pa.table(arrays, names=[column.name for column in columns])
+
+
+@settings(max_examples=8)
+@given(tables=st.lists(typed_tables(), min_size=5, max_size=15))
+def test_random_typed_tables(spark, tmp_path_factory, tables):
+    """Many tables in one job: types, nulls, Unicode."""
+    folder = tmp_path_factory.mktemp("tables")
+    declared = []
+    for number, (columns, table) in enumerate(tables):
+        pq.write_table(table, folder / f"t{number}.parquet")
+        declared.append(Declaration(Predicate(f"t{number}", len(columns)), tuple(columns)))
+    paths = sorted(str(path) for path in folder.iterdir())
+    read_both(spark, paths, 100, declarations=declared)
 
 
 def local_error(path: str) -> DataError | None:
