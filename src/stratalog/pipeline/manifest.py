@@ -11,6 +11,7 @@ from typing import Any
 
 from stratalog.errors import StoreError
 from stratalog.lang.syntax import TRIPLE, Predicate
+from stratalog.plan.triples import is_triple_shaped
 
 FORMAT = 1
 PLAIN = "plain"
@@ -39,11 +40,6 @@ class RelationParts:
     explicit: int
     files: tuple[FilePart, ...]
 
-    @property
-    def is_hidden(self) -> bool:
-        """True if users never see these facts; TRIPLE holds facts of theirs."""
-        return self.predicate.name.startswith("$") and self.predicate != TRIPLE
-
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
@@ -64,11 +60,18 @@ class Manifest:
 
     @property
     def facts(self) -> int:
-        return sum(relation.facts for relation in self.relations if not relation.is_hidden)
+        return sum(relation.facts for relation in self._visible)
 
     @property
     def explicit(self) -> int:
-        return sum(relation.explicit for relation in self.relations if not relation.is_hidden)
+        return sum(relation.explicit for relation in self._visible)
+
+    @property
+    def _visible(self) -> list[RelationParts]:
+        """The relations that users see: TRIPLE if it holds their facts, not if it has copies."""
+        named = [r for r in self.relations if not r.predicate.name.startswith("$")]
+        has_copies = any(is_triple_shaped(r.predicate) for r in named)
+        return named + [r for r in self.relations if r.predicate == TRIPLE and not has_copies]
 
     @property
     def files(self) -> list[FilePart]:

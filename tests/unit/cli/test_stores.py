@@ -1,5 +1,9 @@
 from pathlib import Path
 
+import pytest
+
+import stratalog
+
 
 def _second_version(command, store):
     Path("edge.csv").write_text("a,b\nb,c\nx,y\n")
@@ -73,3 +77,17 @@ def test_an_earlier_version_is_dropped_with_its_rejected_lines(command):
     assert (current.status, current.err[:5]) == (1, "T109:")
     assert command("versions", "kb", "--drop", 1).status == 1
     assert command("versions", "kb", "--drop", 1, "--compare", 1, 2).status == 2
+
+
+@pytest.mark.parametrize(
+    ("rule", "facts"),
+    [
+        ("used(?p) :- [?x, ?p, ?y] .", 3),  # triples are copied for the rule to read
+        ("[?y, ?p, ?x] :- [?x, ?p, ?y] .", 3),  # triples are where the facts live
+    ],
+)
+def test_versions_count_the_facts_that_users_see(command, rule, facts):
+    Path("triples.dlog").write_text(f"{rule} <urn:p>(1, 2) . <urn:C>(1) .")
+    command("materialise", "triples.dlog", "--store", "seen")
+    [version] = stratalog.open("seen").versions()
+    assert version.facts == stratalog.open("seen").stats["facts"] >= facts
