@@ -112,13 +112,15 @@ def check_tests(run: Run) -> None:
 
 
 def check_bounds(run: Run) -> None:
-    """Run the kernels' tests with every index checked.
+    """Run the kernels' tests with every index checked, tiny blocks, one thread and two.
 
-    The folder of compiled kernels depends on NUMBA_BOUNDSCHECK: none without checks is used.
+    The folder of compiled kernels depends on the first two: none without checks is used.
     """
     folders = [folder for folder in CHECKED if any((ROOT / folder).glob("test_*.py"))]
-    env = {"NUMBA_BOUNDSCHECK": "1", "HYPOTHESIS_PROFILE": "dev"}
-    run_pytest(run, "bounds", ["--engines=columnar", *folders], env)
+    env = {"NUMBA_BOUNDSCHECK": "1", "STRATALOG_TINY": "1", "HYPOTHESIS_PROFILE": "dev"}
+    for threads in ("1", "2"):
+        words = ["--engines=columnar", *folders]
+        run_pytest(run, "bounds", words, env | {"STRATALOG_THREADS": threads})
 
 
 def check_wheel(_: Run) -> None:

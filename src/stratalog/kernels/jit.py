@@ -22,6 +22,8 @@ import numpy as np
 from numba.core import caching
 from numba.core.runtime import rtsys
 
+from stratalog.kernels.sizes import TINY
+
 KernelFunction = TypeVar("KernelFunction", bound=Callable[..., Any])
 
 BOUNDSCHECK = os.environ.get("NUMBA_BOUNDSCHECK", "0") not in {"", "0"}
@@ -33,7 +35,7 @@ def cache_folder() -> Path:
     digest = hashlib.sha256()
     for source in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(source.name.encode() + b"\0" + source.read_bytes())
-    versions = f"{numba.__version__} {np.__version__} {sys.version_info} {BOUNDSCHECK}"
+    versions = f"{numba.__version__} {np.__version__} {sys.version_info} {BOUNDSCHECK} {TINY}"
     digest.update(versions.encode())
     return _cache_root() / digest.hexdigest()[:16]
 

@@ -7,6 +7,8 @@ the arrays alive, and a kernel reads addresses anew after anything that may have
 
 from __future__ import annotations
 
+import numpy as np
+from llvmlite import ir
 from numba import carray, types
 from numba.extending import intrinsic
 
@@ -20,16 +22,37 @@ LABELS = 3  # address of uint16[capacity]
 COUNT_NONRECURSIVE = 4  # address of int32[capacity], or int64 if WIDE
 COUNT_RECURSIVE = 5
 WIDE = 6
-SLOTS = 7  # address of uint32[nslots]: membership
-NSLOTS = 8
-DELTA = 9  # address of uint32[n_delta]: rows of the positive delta
-N_DELTA = 10
-NEGATED_DELTA = 11
-N_NEGATED_DELTA = 12
-TOUCHED = 13  # address of uint32[touched capacity]: rows derived by the running apply
-N_TOUCHED = 14
-TOUCHED_CAPACITY = 15
-COLUMNS = 16  # addresses of uint32[capacity], `arity` of them; then the indexes
+SEGMENTS = 7  # address of int64[n_segments * SEGMENT_WIDTH]: membership
+N_SEGMENTS = 8  # a power of two
+SEGMENTED_BY = 9  # the column that chooses a fact's segment, or EVERY_COLUMN
+DELTA = 10  # address of uint32[n_delta]: rows of the positive delta
+N_DELTA = 11
+NEGATED_DELTA = 12
+N_NEGATED_DELTA = 13
+LANES = 14  # address of int64[n_lanes * LANE_WIDTH]
+COLUMNS = 15  # addresses of uint32[capacity], `arity` of them; then the indexes
+
+EVERY_COLUMN = -1
+
+# Fields of a lane: what one thread needs to merge facts into a relation.
+LANE_TOUCHED = 0  # address of uint32[touched capacity]: rows derived by the running apply
+LANE_N_TOUCHED = 1
+LANE_TOUCHED_CAPACITY = 2
+LANE_SHARED = 3  # whether other lanes take rows too
+LANE_NEXT = 4  # the next of the rows that a shared lane has taken
+LANE_END = 5
+LANE_STOP = 6  # why a merge stopped: the segment that has no room, or one of these
+LANE_WIDTH = 8  # a cache line, so that threads do not write to each other's
+
+OVERFLOW = -1  # a count would exceed 32 bits, or 64
+NO_ROOM = -2  # for rows, or to list touched ones
+
+# Fields of a membership segment.
+SEGMENT_SLOTS = 0  # address of uint32[n_slots]: rows by hash, NULL where empty
+SEGMENT_N_SLOTS = 1
+SEGMENT_ROWS = 2
+SEGMENT_ROOM = 3  # rows up to which it need not grow
+SEGMENT_WIDTH = 4
 
 # Fields of an index within a descriptor.
 INDEX_KIND = 0
@@ -79,6 +102,30 @@ def i32(address, size):
 @kernel
 def i64(address, size):
     return carray(_as_i64(address), (size,))
+
+
+@intrinsic
+def _atomic_add(typing_context, address, amount):  # noqa: ARG001  # numba's signature
+    def build(context, builder, signature, args):  # noqa: ARG001
+        pointer = builder.inttoptr(args[0], ir.IntType(64).as_pointer())
+        return builder.atomic_rmw("add", pointer, args[1], "monotonic")
+
+    return types.int64(types.int64, types.int64), build
+
+
+@kernel
+def take_rows(d, n):
+    """Take n unused rows, whatever other threads take; return the first, or -1 if there are none.
+
+    A taker that finds no room gives back what it took. Until then all others find no room either,
+    so no row is lost in between.
+    """
+    address = d.ctypes.data + 8 * ROWS
+    first = _atomic_add(np.int64(address), np.int64(n))
+    if first + n > d[CAPACITY]:
+        _atomic_add(np.int64(address), np.int64(-n))
+        return np.int64(-1)
+    return first
 
 
 @kernel

@@ -15,27 +15,31 @@ from stratalog.kernels.jit import kernel
 from stratalog.kernels.memory import (
     CAPACITY,
     COLUMNS,
-    COUNT_NONRECURSIVE,
     COUNT_RECURSIVE,
     INDEX_NEXT,
     LABELS,
-    N_TOUCHED,
-    NSLOTS,
-    ROWS,
-    SLOTS,
-    TOUCHED,
-    TOUCHED_CAPACITY,
+    LANE_STOP,
+    N_SEGMENTS,
+    NO_ROOM,
+    OVERFLOW,
+    SEGMENT_N_SLOTS,
+    SEGMENT_ROOM,
+    SEGMENT_ROWS,
+    SEGMENT_WIDTH,
+    SEGMENTS,
     WIDE,
     i32,
     i64,
+    take_rows,
     u16,
     u32,
 )
-from stratalog.kernels.plan import DESCRIPTOR
-from stratalog.kernels.rows import BLOCK, EMPTY, SEEN_BIT, hash_step, slot_of
+from stratalog.kernels.plan import DESCRIPTOR, DONE, PAUSED, STUCK
+from stratalog.kernels.rows import EMPTY, hash_step, lane_of, merge, segment_of, slot_of
+from stratalog.kernels.sizes import sized
 
 _I32_MAX = np.int64(2**31 - 1)
-_I64_MAX = np.int64(2**63 - 1)
+_LOWER = np.int64(2**32 - 1)
 
 # A level of a path. Laid out: addresses and sizes of offsets (by constant) and targets. By chains:
 # the address of a relation's descriptor, where its index begins, the column of targets, the number
@@ -44,276 +48,293 @@ KIND, OFFSETS, N_OFFSETS, TARGETS, N_TARGETS = 0, 1, 2, 3, 4
 RELATION, INDEX, COLUMN, SET = 1, 2, 3, 4
 LAID_OUT, CHAINED = 0, 1
 
-
-@kernel
-def count_keys(keys, offsets):
-    """Count the keys: offsets[key + 1] is how often `key` occurs."""
-    for i in range(keys.size):
-        offsets[np.uint64(keys[i]) + np.uint64(1)] += np.uint32(1)
+# How far the paths of a lane have been followed.
+NEXT_START, WRITTEN, MERGED, DERIVED, DERIVED_UPPER, PROGRESS = range(6)  # DERIVED in two halves
+TOGETHER = sized(4096, 2)  # heads merged together: small enough for the cache
+TOO_MANY = 100  # besides what `evaluate_all` returns
 
 
 @kernel
-def fill_targets(keys, values, ends, targets):
-    """Put each value in the next place of its key; ends[key] moves on."""
-    for i in range(keys.size):
-        key = np.uint64(keys[i])
-        targets[ends[key]] = values[i]
-        ends[key] += np.uint32(1)
+def count_keys(keys, rows, offsets):
+    """Count the keys of the rows: offsets[key + 2] is how often `key` occurs."""
+    for i in range(rows.size):
+        offsets[np.uint64(keys[rows[i]]) + np.uint64(2)] += np.uint32(1)
 
 
 @kernel
-def _spread_laid_out(level, v, count, counts, other, reached, m):
-    """Add `count` to every target of v in a laid-out relation; return the list's length, a sign."""
+def fill_targets(keys, values, rows, offsets, targets):
+    """Put each row's value in the next place of its key.
+
+    offsets[key + 1] says where that is and moves on, to where the next key begins.
+    """
+    for i in range(rows.size):
+        row = rows[i]
+        key = np.uint64(keys[row]) + np.uint64(1)
+        targets[offsets[key]] = values[row]
+        offsets[key] += np.uint32(1)
+
+
+@kernel
+def _spread_laid_out(level, listed, n, here, there, found):
+    """Move the counts of a level on to the targets in a laid-out relation.
+
+    Returns how many targets were found, and the signs of all sums.
+    """
     sign = np.int64(0)
-    if v + np.uint64(1) >= np.uint64(level[N_OFFSETS]):
-        return m, sign
+    known = np.uint64(level[N_OFFSETS])
     offsets = u32(level[OFFSETS], level[N_OFFSETS])
     targets = u32(level[TARGETS], level[N_TARGETS])
-    for k in range(np.uint64(offsets[v]), np.uint64(offsets[v + np.uint64(1)])):
-        w = np.uint64(targets[k])
-        before = counts[other, w]
-        if before == 0:
-            reached[other, m] = np.uint32(w)
-            m += 1
-        counts[other, w] = before + count
-        sign |= before + count
+    m = np.uint64(0)
+    for i in range(n):
+        v = np.uint64(listed[i])
+        count = here[v]
+        here[v] = 0
+        if v + np.uint64(1) >= known:
+            continue
+        for k in range(np.uint64(offsets[v]), np.uint64(offsets[v + np.uint64(1)])):
+            w = np.uint64(targets[k])
+            before = there[w]
+            there[w] = before + count
+            sign |= before + count
+            found[m] = np.uint32(w)  # overwritten if w is there: cheaper than a branch
+            m += np.uint64(before == 0)
     return m, sign
 
 
 @kernel
-def _spread_chained(level, sets, key, v, count, counts, other, reached, m):
-    """Add `count` to every target of v along its chain; return the list's length, a sign."""
+def _spread_chained(level, sets, key, listed, n, here, there, found):
+    """Move the counts of a level on to the targets along the chains of an index, likewise."""
     sign = np.int64(0)
     d = i64(level[RELATION], DESCRIPTOR)
     member = sets[level[SET]]
     labels = u16(d[LABELS], d[CAPACITY])
     targets = u32(d[COLUMNS + level[COLUMN]], d[CAPACITY])
     following = u32(d[level[INDEX] + INDEX_NEXT], d[CAPACITY])
-    key[0] = np.uint32(v)
-    row = chain_head(d, level[INDEX], key)
-    while row != EMPTY:
-        if member[labels[row]]:
-            w = np.uint64(targets[row])
-            before = counts[other, w]
-            if before == 0:
-                reached[other, m] = np.uint32(w)
-                m += 1
-            counts[other, w] = before + count
-            sign |= before + count
-        row = following[row]
+    m = np.uint64(0)
+    for i in range(n):
+        v = np.uint64(listed[i])
+        count = here[v]
+        here[v] = 0
+        key[0] = np.uint32(v)
+        row = chain_head(d, level[INDEX], key)
+        while row != EMPTY:
+            if member[labels[row]]:
+                w = np.uint64(targets[row])
+                before = there[w]
+                there[w] = before + count
+                sign |= before + count
+                found[m] = np.uint32(w)
+                m += np.uint64(before == 0)
+            row = following[row]
     return m, sign
 
 
 @kernel
-def follow(levels, sets, starts, begin, key, counts, reached, out, multiplicity, work):
-    """Write the ends of the paths from each start, with the number of paths; return the next start.
+def _follow(levels, sets, starts, progress, key, counts, reached, out, weights):
+    """Write the ends of the paths from the next starts, with the number of paths, into `out`.
 
     `counts` and `reached` hold two rows each, used in turn: the accumulator of a level, all zero
-    between starts, and the list of constants it is not zero for. Stops when `out` might not hold
-    the ends of one more start, or after about `work` steps. Row k of the result is (out[0, k],
-    out[1, k]) with multiplicity[k]; how many there are is left in multiplicity[-1], or -1 if the
-    number of some paths exceeds 64 bits: a sum that wraps is negative, and its sign is kept.
+    between starts, and the list of constants it is not zero for. Stops when there is enough for a
+    merge. Row k is (out[0, k], out[1, k]) with weights[k]. Returns the steps taken and whether all
+    numbers fit: a sum that wraps is negative, and its sign is kept.
     """
-    sign = np.int64(0)
-    n_levels = levels.shape[0]
-    most = counts.shape[1]
-    written = 0
+    sign = lower = upper = np.int64(0)
+    firsts, seconds = out[0], out[1]
+    written = np.uint64(0)
     steps = 0
-    s = begin
-    while s < starts.size and written + most < out.shape[1] and steps < work:
+    s = progress[NEXT_START]
+    while s < starts.size and written < np.uint64(TOGETHER):
         start = starts[s]
         this = 0
         counts[0, start] = 1
         reached[0, 0] = start
-        n = 1
-        for k in range(n_levels):
+        n = np.uint64(1)
+        for k in range(levels.shape[0]):
             level = levels[k]
-            other = 1 - this
-            m = 0
-            for i in range(n):
-                v = np.uint64(reached[this, i])
-                count = counts[this, v]
-                counts[this, v] = 0
-                if level[KIND] == LAID_OUT:
-                    m, s1 = _spread_laid_out(level, v, count, counts, other, reached, m)
-                else:
-                    m, s1 = _spread_chained(level, sets, key, v, count, counts, other, reached, m)
-                sign |= s1
-            steps += n + m
-            this, n = other, m
+            here, there = counts[this], counts[1 - this]
+            listed, found = reached[this], reached[1 - this]
+            if level[KIND] == LAID_OUT:
+                m, signs = _spread_laid_out(level, listed, n, here, there, found)
+            else:
+                m, signs = _spread_chained(level, sets, key, listed, n, here, there, found)
+            sign |= signs
+            steps += np.int64(n + m)
+            this, n = 1 - this, m
+        here, listed = counts[this], reached[this]
         for i in range(n):
-            w = np.uint64(reached[this, i])
-            out[0, written] = start
-            out[1, written] = np.uint32(w)
-            multiplicity[written] = counts[this, w]
-            counts[this, w] = 0
-            written += 1
+            w = np.uint64(listed[i])
+            count = here[w]
+            here[w] = 0
+            firsts[written] = start
+            seconds[written] = np.uint32(w)
+            weights[written] = count
+            lower += count & _LOWER
+            upper += count >> np.int64(32)
+            written += np.uint64(1)
         s += 1
-    multiplicity[multiplicity.size - 1] = written if sign >= 0 else -1
-    return s
+    progress[NEXT_START] = s
+    progress[WRITTEN] = np.int64(written)
+    progress[MERGED] = 0
+    progress[DERIVED] += lower
+    progress[DERIVED_UPPER] += upper
+    return steps, sign >= 0
 
 
 @kernel
-def merge_counted(d, out, multiplicity, begin, end, mode, slots_of):
-    """Find or insert the binary facts out[:, begin:end]; a fact's count grows by its multiplicity.
+def follow(d, number, mode, levels, sets, starts, progress, buffers, ahead, stop, work):
+    """Derive the ends of the paths from all starts, with multiplicities, in lane `number`.
 
-    Otherwise as `rows.merge`: returns how many were done, stops early only when a count would
-    overflow.
+    Returns DONE, PAUSED after about `work` steps or when asked to stop, STUCK where a merge is, or
+    TOO_MANY if the number of some paths exceeds 64 bits.
     """
-    capacity = d[CAPACITY]
-    n_slots = d[NSLOTS]
-    slots = u32(d[SLOTS], n_slots)
-    labels = u16(d[LABELS], capacity)
-    touched = u32(d[TOUCHED], d[TOUCHED_CAPACITY])
-    counted = max(mode, 0)
-    narrow = i32(d[COUNT_NONRECURSIVE + counted], capacity)
-    wide = i64(d[COUNT_NONRECURSIVE + counted], capacity)
-    is_wide = d[WIDE] != 0
-    rows = np.uint64(d[ROWS])
-    n_touched = np.uint64(d[N_TOUCHED])
-    first = u32(d[COLUMNS], capacity)
-    second = u32(d[COLUMNS + 1], capacity)
-    i = begin
-    stopped = False
-    while i < end and not stopped:
-        stop = min(i + BLOCK, end)
-        for k in range(i, stop):
-            h = hash_step(hash_step(np.uint64(2), out[0, k]), out[1, k])
-            slots_of[k - i] = slot_of(h, n_slots)
-        ahead = np.uint32(0)  # independent reads: the misses of a block overlap
-        for k in range(i, stop):
-            row = slots[slots_of[k - i]]
-            if row != EMPTY:
-                ahead += first[row] + np.uint32(labels[row])
-        slots_of[BLOCK] = np.uint64(ahead)
-        for k in range(i, stop):
-            slot = slots_of[k - i]
-            row = slots[slot]
-            while row != EMPTY and (first[row] != out[0, k] or second[row] != out[1, k]):
-                slot += np.uint64(1)
-                if slot == np.uint64(n_slots):
-                    slot = np.uint64(0)
-                row = slots[slot]
-            if row == EMPTY:
-                row = np.uint32(rows)
-                rows += np.uint64(1)
-                slots[slot] = row
-                first[row] = out[0, k]
-                second[row] = out[1, k]
-            if mode >= 0:
-                if is_wide and wide[row] <= _I64_MAX - multiplicity[k]:
-                    wide[row] += multiplicity[k]
-                elif is_wide or np.int64(narrow[row]) > _I32_MAX - multiplicity[k]:
-                    stopped = True
-                    i = k
-                    break
-                else:
-                    narrow[row] += np.int32(multiplicity[k])
-            if labels[row] & SEEN_BIT == 0:
-                labels[row] |= SEEN_BIT
-                touched[n_touched] = row
-                n_touched += np.uint64(1)
-        if not stopped:
-            i = stop
-    d[ROWS] = np.int64(rows)
-    d[N_TOUCHED] = np.int64(n_touched)
-    return i
+    key, counts, reached, out, weights = buffers
+    steps = 0
+    while True:
+        if progress[MERGED] < progress[WRITTEN]:
+            progress[MERGED] = merge(
+                d, number, out, weights, progress[MERGED], progress[WRITTEN], mode, ahead
+            )
+            if progress[MERGED] < progress[WRITTEN]:
+                return STUCK
+        if progress[NEXT_START] == starts.size:
+            return DONE
+        if steps >= work or stop[0] != 0:
+            return PAUSED
+        more, fits = _follow(levels, sets, starts, progress, key, counts, reached, out, weights)
+        if not fits:
+            return TOO_MANY
+        steps += more
 
 
 @kernel
-def saturate(d, group, order, begin, offsets, targets, marks, stamp, where, count, queue, work):
+def _room(d, counted, x, new, where, count, queue, seeds):
+    """Take rows for a group; return the first, or -1 and what has no room for it."""
+    segments = i64(d[SEGMENTS], d[N_SEGMENTS] * SEGMENT_WIDTH)
+    at = segment_of(d, np.uint64(0), x)
+    if segments[at + np.uint64(SEGMENT_ROWS)] + new > segments[at + np.uint64(SEGMENT_ROOM)]:
+        return np.int64(-1), np.int64(at) // SEGMENT_WIDTH
+    if counted and d[WIDE] == 0:
+        narrow = i32(d[COUNT_RECURSIVE], d[CAPACITY])
+        for k in range(seeds):
+            z = np.uint64(queue[k])
+            if np.int64(narrow[where[z]]) > _I32_MAX - np.int64(count[z]):
+                return np.int64(-1), np.int64(OVERFLOW)
+    first = take_rows(d, new)
+    return first, np.int64(NO_ROOM)
+
+
+@kernel
+def saturate(
+    d,
+    number,
+    counted,
+    group,
+    order,
+    begin,
+    offsets,
+    targets,
+    depth,
+    where,
+    count,
+    queue,
+    met,
+    stop,
+    work,
+):
     """Close groups under `T(x, z) :- T(x, y), edge(y, z)`; return the first row not done.
 
-    order[begin:] are the rows of the relation by column `group` (0 or 1), whose constant is x; the
-    edges are offsets and targets. Everything that follows from one x is found before the next
-    begins: `stamp`, `where` and `count` over constants fit the cache. New facts are appended,
-    without labels; C_r of all facts of the group grows by their derivations. Stops before a group
-    that needs more room than there is, or whose counts might overflow, or after about `work` steps.
+    order[begin:] are the rows of the relation by column `group` (0 or 1), whose constant is x and
+    which also chooses the membership segment; the edges are offsets and targets. Everything that
+    follows from one x is found before the next begins: `where` and `count` over constants, the
+    latter all zero between groups, fit the cache. New facts are appended, without labels; C_r of
+    all facts of the group grows by their derivations, if these are `counted`; met[y] grows by one
+    for each fact (x, y). Stops before a group that something has no room for (LANE_STOP says
+    what), after about `work` steps, or when asked to. Threads may close groups of different
+    segments at once.
     """
     capacity = d[CAPACITY]
-    n_slots = d[NSLOTS]
-    slots = u32(d[SLOTS], n_slots)
+    segments = i64(d[SEGMENTS], d[N_SEGMENTS] * SEGMENT_WIDTH)
     keys = u32(d[COLUMNS + group], capacity)
     values = u32(d[COLUMNS + 1 - group], capacity)
     narrow = i32(d[COUNT_RECURSIVE], capacity)
     wide = i64(d[COUNT_RECURSIVE], capacity)
     is_wide = d[WIDE] != 0
-    rows = np.uint64(d[ROWS])
     known = np.uint64(offsets.size - 1)
     steps = 0
     i = begin
-    while i < order.size and steps < work:
+    while i < order.size and steps < work and stop[0] == 0:
         x = keys[order[i]]
-        marks[0] += np.uint32(1)  # a group that did not fit is begun again: with another mark
-        mark = marks[0]
-        n = 0
+        n = np.uint64(0)
         j = i
         while j < order.size and keys[order[j]] == x:
             y = np.uint64(values[order[j]])
-            stamp[y] = mark
             where[y] = order[j]
-            count[y] = 0
+            count[y] = 1  # of a seed it is one more than its derivations
             queue[n] = np.uint32(y)
-            n += 1
+            n += np.uint64(1)
             j += 1
         seeds = n
-        at = 0
-        depth = 0  # of what is being derived: facts of depth r come in round r
+        at = np.uint64(0)
+        rounds = 0  # facts of depth r come in round r
         deeper = n
         while at < n:
             if at == deeper:
-                depth += 1
+                rounds += 1
                 deeper = n
             y = np.uint64(queue[at])
-            at += 1
+            at += np.uint64(1)
             if y >= known:
                 continue
-            first, last = offsets[y], offsets[y + np.uint64(1)]
-            steps += np.int64(last) - np.int64(first)
-            for k in range(np.uint64(first), np.uint64(last)):
+            first, last = np.uint64(offsets[y]), np.uint64(offsets[y + np.uint64(1)])
+            steps += np.int64(last - first)
+            for k in range(first, last):
                 z = np.uint64(targets[k])
-                if stamp[z] != mark:
-                    stamp[z] = mark
-                    count[z] = 1
-                    queue[n] = np.uint32(z)
-                    n += 1
-                else:
-                    count[z] += 1
-        steps += n
-        new = n - seeds
-        if np.int64(rows) + new > capacity or 5 * (np.int64(rows) + new) > 3 * n_slots:
+                before = count[z]
+                count[z] = before + np.uint32(1)
+                queue[n] = np.uint32(z)  # overwritten if z is there: cheaper than a branch
+                n += np.uint64(before == 0)
+        steps += np.int64(n)
+        taken, reason = _room(d, counted, x, np.int64(n - seeds), where, count, queue, seeds)
+        if taken < 0:
+            lane_of(d, number)[LANE_STOP] = reason
+            for k in range(n):
+                count[queue[k]] = 0
             break
-        if not is_wide:
-            fits = True
-            for k in range(seeds):
-                z = np.uint64(queue[k])
-                fits = fits and np.int64(narrow[where[z]]) <= _I32_MAX - count[z]
-            if not fits:
-                break
+        row = np.uint64(taken)
+        segment = segment_of(d, np.uint64(0), x)
+        segments[segment + np.uint64(SEGMENT_ROWS)] += np.int64(n - seeds)
+        n_slots = np.uint64(segments[segment + np.uint64(SEGMENT_N_SLOTS)])
+        slots = u32(segments[segment], n_slots)
         for k in range(seeds):
             z = np.uint64(queue[k])
-            if is_wide:
-                wide[where[z]] += count[z]
+            met[z] += 1
+            if not counted:
+                pass
+            elif is_wide:
+                wide[where[z]] += np.int64(count[z]) - 1
             else:
-                narrow[where[z]] += np.int32(count[z])
+                narrow[where[z]] += np.int32(count[z]) - np.int32(1)
+            count[z] = 0
         for k in range(seeds, n):
             z = queue[k]
-            row = rows
-            rows += np.uint64(1)
+            met[np.uint64(z)] += 1
             keys[row] = x
             values[row] = z
-            if is_wide:
-                wide[row] = count[np.uint64(z)]
+            if not counted:
+                pass
+            elif is_wide:
+                wide[row] = np.int64(count[np.uint64(z)])
             else:
                 narrow[row] = np.int32(count[np.uint64(z)])
+            count[np.uint64(z)] = 0
             h = hash_step(hash_step(np.uint64(2), x if group == 0 else z), z if group == 0 else x)
             slot = slot_of(h, n_slots)
             while slots[slot] != EMPTY:
                 slot += np.uint64(1)
-                if slot == np.uint64(n_slots):
+                if slot == n_slots:
                     slot = np.uint64(0)
             slots[slot] = np.uint32(row)
-        marks[1] = max(marks[1], np.uint32(depth))
+            row += np.uint64(1)
+        depth[0] = max(depth[0], rounds)
         i = j
-    d[ROWS] = np.int64(rows)
     return i

@@ -23,22 +23,20 @@ from stratalog.kernels.memory import (
     DELTA,
     INDEX_NEXT,
     LABELS,
-    N_TOUCHED,
     NEGATED_DELTA,
-    NSLOTS,
     ROWS,
-    TOUCHED_CAPACITY,
     i64,
     index_offset,
     u16,
     u32,
 )
 from stratalog.kernels.rows import EMPTY, find, merge
+from stratalog.kernels.sizes import sized
 
 clock = types.ExternalFunction("clock", types.int64())  # C's clock(): CPU time in microseconds
 
-BLOCK = 1024  # bindings per block
-SCAN_SLICE = 1 << 20  # rows that a scan visits at most before it looks at the clock
+BLOCK = sized(1024, 3)  # bindings per block
+SCAN_SLICE = sized(1 << 20, 5)  # rows that a scan visits at most before it looks at the clock
 DESCRIPTOR = 1 << 16  # upper bound of a descriptor's length; descriptors know their own
 
 # A plan: [steps, variables, head relation, count mode, offset of each step ..., offset of the
@@ -58,7 +56,7 @@ N_IN, POSITION, READY, N_ACTIVE, PASS_POSITION, PASS_KEPT, EXHAUSTED, LEVEL_STAT
 # The state of a run, before the levels.
 LEVEL, N_OUT, WORK, RUN_STATE = 0, 1, 2, 3
 
-DONE, FULL, PAUSED, GROW, PROMOTE = range(5)
+DONE, FULL, PAUSED, STUCK = range(4)
 
 
 @kernel
@@ -220,10 +218,11 @@ def _look_up(plan, at, d, state, s, member, bind, source, target, key):
     """Produce the input bindings whose fact is in the set, or is not."""
     wanted = plan[at + OPERATION] == MEMBER
     labels = u16(d[LABELS], d[CAPACITY])
+    fact = key.reshape((key.size, 1))
     m = 0
     for b in range(state[s + N_IN]):
         _fill_key(plan, at, bind, source, b, key)
-        row = find(d, key) if d[NSLOTS] > 0 else EMPTY
+        row = find(d, fact, 0)
         if (row != EMPTY and member[labels[row]]) == wanted:
             _write(plan, at, d, np.uint32(0), bind, source, b, target, m)
             m += 1
@@ -318,19 +317,35 @@ PLAN_NUMBER, PENDING, LAST_STATUS, MERGED, SINCE, BATCH_STATE = range(6)
 
 @kernel
 def evaluate_all(
-    plans, offsets, relations, sets, batch, state, bind, active, key, out, slots_of, profile, work
+    plans,
+    offsets,
+    relations,
+    sets,
+    batch,
+    state,
+    bind,
+    active,
+    key,
+    out,
+    ahead,
+    profile,
+    stop,
+    work,
 ):
     """Run plans one after the other and merge what they derive into their head relations.
 
-    Returns DONE, PAUSED, or that the head relation of plan batch[PLAN_NUMBER] must GROW or PROMOTE
-    first. profile[p] gains the derivations, rows visited and microseconds of plan p.
+    Returns DONE, PAUSED, or that a merge into the head relation of plan batch[PLAN_NUMBER] is
+    STUCK. profile[p] gains the derivations, rows visited and microseconds of plan p.
     """
     nothing = out[:, :0]
+    weights = profile[0, :0]
     slice_end = state[WORK] + work
     while batch[PLAN_NUMBER] < offsets.size - 1:
         p = batch[PLAN_NUMBER]
         plan = plans[offsets[p] : offsets[p + 1]]
         if batch[PENDING] == 0:
+            if stop[0] != 0:
+                return PAUSED
             before = state[WORK]
             batch[LAST_STATUS] = evaluate(
                 plan, relations, sets, state, bind, active, key, nothing, 0, out, slice_end
@@ -341,16 +356,9 @@ def evaluate_all(
         n = state[N_OUT]
         if n > batch[MERGED]:
             d = i64(relations[plan[PLAN_HEAD]], DESCRIPTOR)
-            left = n - batch[MERGED]
-            if (
-                d[ROWS] + left > d[CAPACITY]
-                or d[N_TOUCHED] + left > d[TOUCHED_CAPACITY]
-                or 5 * (d[ROWS] + left) > 3 * d[NSLOTS]
-            ):
-                return GROW
-            batch[MERGED] = merge(d, out, batch[MERGED], n, plan[PLAN_MODE], slots_of)
+            batch[MERGED] = merge(d, 0, out, weights, batch[MERGED], n, plan[PLAN_MODE], ahead)
             if batch[MERGED] < n:
-                return PROMOTE
+                return STUCK
             profile[p, 0] += n
         state[N_OUT] = 0
         batch[PENDING] = 0

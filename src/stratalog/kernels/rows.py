@@ -11,29 +11,48 @@ from stratalog.kernels.memory import (
     COLUMNS,
     COUNT_NONRECURSIVE,
     LABELS,
-    N_TOUCHED,
-    NSLOTS,
+    LANE_END,
+    LANE_N_TOUCHED,
+    LANE_NEXT,
+    LANE_SHARED,
+    LANE_STOP,
+    LANE_TOUCHED,
+    LANE_TOUCHED_CAPACITY,
+    LANE_WIDTH,
+    LANES,
+    N_SEGMENTS,
+    NO_ROOM,
     NULL,
+    OVERFLOW,
     ROWS,
-    SLOTS,
-    TOUCHED,
-    TOUCHED_CAPACITY,
+    SEGMENT_N_SLOTS,
+    SEGMENT_ROOM,
+    SEGMENT_ROWS,
+    SEGMENT_SLOTS,
+    SEGMENT_WIDTH,
+    SEGMENTED_BY,
+    SEGMENTS,
     WIDE,
     i32,
     i64,
+    take_rows,
     u16,
     u32,
 )
+from stratalog.kernels.sizes import sized
 
 EMPTY = np.uint32(NULL)
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(32)
 _I32_MAX = np.int64(2**31 - 1)
+_I64_MAX = np.int64(2**63 - 1)
 
 EXPLICIT_BIT = np.uint16(1 << 0)
 SEEN_BIT = np.uint16(1 << 6)
 
-BLOCK = 256  # candidates whose slots are fetched together, so that cache misses overlap
+NEIGHBOURS = np.uint64(sized(6, 1))  # bits: so many constants in a row share a segment
+TAKEN = sized(1024, 3)  # rows that a lane takes at once where it shares a relation
+BLOCK = sized(256, 2)  # candidates whose slots are fetched together, so that cache misses overlap
 
 # What `merge` does with each candidate besides storing it.
 UNCOUNTED = -1
@@ -53,150 +72,384 @@ def slot_of(h, n_slots):
 
 
 @kernel
-def find(d, key):
-    """Return the row of the fact whose constants are `key`, or NULL."""
+def segment_of(d, h, leading):
+    """Return where the segment of a fact begins, from its hash or its constant in one column.
+
+    Constants that were numbered together come to the same segment: they tend to be read, derived
+    and looked up together.
+    """
+    if d[SEGMENTED_BY] >= 0:
+        h = np.uint64(leading) >> NEIGHBOURS
+    return (h & np.uint64(d[N_SEGMENTS] - 1)) * np.uint64(SEGMENT_WIDTH)
+
+
+@kernel
+def _is_same(d, row, facts, k):
+    """Return whether a row holds the fact facts[:, k]."""
+    for c in range(d[ARITY]):  # noqa: SIM110  # numba has no `all`
+        if u32(d[COLUMNS + c], d[CAPACITY])[row] != facts[c, k]:
+            return False
+    return True
+
+
+@kernel
+def find(d, facts, k):
+    """Return the row of the fact facts[:, k], or NULL."""
     arity = d[ARITY]
     h = np.uint64(arity)
     for c in range(arity):
-        h = hash_step(h, key[c])
-    n_slots = d[NSLOTS]
-    slots = u32(d[SLOTS], n_slots)
+        h = hash_step(h, facts[c, k])
+    leading = facts[max(d[SEGMENTED_BY], 0), k] if arity > 0 else np.uint32(0)
+    at = segment_of(d, h, leading)
+    segments = i64(d[SEGMENTS], d[N_SEGMENTS] * SEGMENT_WIDTH)
+    n_slots = np.uint64(segments[at + np.uint64(SEGMENT_N_SLOTS)])
+    slots = u32(segments[at + np.uint64(SEGMENT_SLOTS)], n_slots)
     slot = slot_of(h, n_slots)
     while True:
         row = slots[slot]
-        if row == EMPTY:
-            return EMPTY
-        same = True
-        for c in range(arity):
-            if u32(d[COLUMNS + c], d[CAPACITY])[row] != key[c]:
-                same = False
-                break
-        if same:
+        if row == EMPTY or _is_same(d, row, facts, k):
             return row
         slot += np.uint64(1)
-        if slot == np.uint64(n_slots):
+        if slot == n_slots:
             slot = np.uint64(0)
 
 
 @kernel
-def merge(d, out, begin, end, mode, slots_of):
-    """Find or insert the candidates out[:, begin:end]; return how many were done.
+def _count(counts, row, weight, most):
+    """Raise a count, unless it would exceed what it can hold; return whether it was raised."""
+    before = np.int64(counts[row])
+    if before > most - weight:
+        return False
+    counts[row] = before + weight
+    return True
 
-    `mode` is the count that each candidate raises by one (0 or 1), UNCOUNTED, or AS_EXPLICIT. Rows
-    touched for the first time are marked SEEN and listed. Stops early only when a 32-bit count
-    would overflow.
+
+@kernel
+def lane_of(d, number):
+    return i64(d[LANES] + 8 * LANE_WIDTH * number, LANE_WIDTH)
+
+
+@kernel
+def merge(d, number, facts, weights, begin, end, mode, ahead):
+    """Find or insert facts[:, begin:end] in lane `number`; return how many were done.
+
+    `mode` is the count that each fact raises (0 or 1), UNCOUNTED, or AS_EXPLICIT; it rises by the
+    fact's weight, or by one where there are no weights. Rows touched for the first time are marked
+    SEEN and listed. Stops early where something has no room: the lane's LANE_STOP says what.
+
+    Threads may merge at once, each in its lane, facts of different segments.
     """
     arity = d[ARITY]
+    if arity == 1 or arity == 2:
+        return _merge_narrow(
+            d, lane_of(d, number), facts[0], facts[arity - 1], weights, begin, end, mode, ahead
+        )
+    return _merge_any(d, lane_of(d, number), facts, weights, begin, end, mode)
+
+
+@kernel
+def _merge_narrow(d, lane, firsts, seconds, weights, begin, end, mode, ahead):
+    """Do the work of `merge` for one or two columns, most of all facts."""
+    is_pair = d[ARITY] == 2
     capacity = d[CAPACITY]
-    n_slots = d[NSLOTS]
-    slots = u32(d[SLOTS], n_slots)
+    by = d[SEGMENTED_BY]
+    mask = np.uint64(d[N_SEGMENTS] - 1)
+    segments = i64(d[SEGMENTS], d[N_SEGMENTS] * SEGMENT_WIDTH)
     labels = u16(d[LABELS], capacity)
-    touched = u32(d[TOUCHED], d[TOUCHED_CAPACITY])
-    counted = max(mode, 0)
-    narrow = i32(d[COUNT_NONRECURSIVE + counted], capacity)
-    wide = i64(d[COUNT_NONRECURSIVE + counted], capacity)
+    touched = u32(lane[LANE_TOUCHED], lane[LANE_TOUCHED_CAPACITY])
+    n_touched = np.uint64(lane[LANE_N_TOUCHED])
+    most_touched = np.uint64(lane[LANE_TOUCHED_CAPACITY])
+    narrow = i32(d[COUNT_NONRECURSIVE + max(mode, 0)], capacity)
+    wide = i64(d[COUNT_NONRECURSIVE + max(mode, 0)], capacity)
     is_wide = d[WIDE] != 0
-    rows = np.uint64(d[ROWS])
-    n_touched = np.uint64(d[N_TOUCHED])
+    is_shared = lane[LANE_SHARED] != 0
+    row_end = np.uint64(lane[LANE_END] if is_shared else capacity)
+    rows = np.uint64(lane[LANE_NEXT] if is_shared else d[ROWS])
     first = u32(d[COLUMNS], capacity)
-    second = u32(d[COLUMNS + 1], capacity) if arity > 1 else first
-    i = begin
+    second = u32(d[COLUMNS + 1], capacity) if is_pair else first
+    weighted = weights.size > 0
+    seed = np.uint64(d[ARITY])
+    places, pieces = ahead[0], ahead[1]
+    i = np.uint64(begin)
+    last = np.uint64(end)
     stopped = False
-    while i < end and not stopped:
-        stop = min(i + BLOCK, end)
+    while i < last and not stopped:
+        stop = min(i + np.uint64(BLOCK), last)
+        if n_touched + (stop - i) > most_touched:
+            lane[LANE_STOP] = NO_ROOM
+            break
         for k in range(i, stop):
-            h = np.uint64(arity)
-            for c in range(arity):
-                h = hash_step(h, out[c, k])
-            slots_of[k - i] = slot_of(h, n_slots)
-        ahead = np.uint32(0)  # independent reads: the misses of a block overlap
+            x, z = firsts[k], seconds[k]
+            h = hash_step(seed, x)
+            if is_pair:
+                h = hash_step(h, z)
+            part = h
+            if by >= 0:
+                part = np.uint64(z if by == 1 else x) >> NEIGHBOURS
+            at = (part & mask) * np.uint64(SEGMENT_WIDTH)
+            slot = slot_of(h, segments[at + np.uint64(SEGMENT_N_SLOTS)])
+            pieces[k - i] = at
+            places[k - i] = slot
+        read = np.uint32(0)  # independent reads: the misses of a block overlap
         for k in range(i, stop):
-            row = slots[slots_of[k - i]]
+            at = pieces[k - i]
+            slots = u32(segments[at], segments[at + np.uint64(SEGMENT_N_SLOTS)])
+            row = slots[places[k - i]]
             if row != EMPTY:
-                ahead += np.uint32(labels[row])
-                if arity > 0:
-                    ahead += first[row]
-        slots_of[BLOCK] = np.uint64(ahead)
+                read += np.uint32(labels[row]) + first[row]
+        places[BLOCK] = np.uint64(read)
         for k in range(i, stop):
-            slot = slots_of[k - i]
-            while True:
-                row = slots[slot]
-                if row == EMPTY:
-                    break
-                if arity == 2:
-                    if first[row] == out[0, k] and second[row] == out[1, k]:
-                        break
-                else:
-                    same = True
-                    for c in range(arity):
-                        if u32(d[COLUMNS + c], capacity)[row] != out[c, k]:
-                            same = False
-                            break
-                    if same:
-                        break
+            x, z = firsts[k], seconds[k]
+            at = pieces[k - i]
+            slot = places[k - i]
+            n_slots = np.uint64(segments[at + np.uint64(SEGMENT_N_SLOTS)])
+            slots = u32(segments[at], n_slots)
+            row = slots[slot]
+            while row != EMPTY and (first[row] != x or second[row] != z):
                 slot += np.uint64(1)
-                if slot == np.uint64(n_slots):
+                if slot == n_slots:
                     slot = np.uint64(0)
+                row = slots[slot]
             if row == EMPTY:
-                row = np.uint32(rows)
-                rows += np.uint64(1)
-                slots[slot] = row
-                for c in range(arity):
-                    u32(d[COLUMNS + c], capacity)[row] = out[c, k]
-            if mode == AS_EXPLICIT:
-                if labels[row] & EXPLICIT_BIT == 0:
-                    labels[row] |= EXPLICIT_BIT
-                    if is_wide:
-                        wide[row] += 1
-                    else:
-                        narrow[row] += np.int32(1)
-            elif mode >= 0:
-                if is_wide:
-                    wide[row] += 1
-                elif narrow[row] == _I32_MAX:
+                used = segments[at + np.uint64(SEGMENT_ROWS)]
+                if used >= segments[at + np.uint64(SEGMENT_ROOM)]:
+                    lane[LANE_STOP] = np.int64(at) // SEGMENT_WIDTH
                     stopped = True
                     i = k
                     break
+                if rows == row_end:
+                    taken = take_rows(d, TAKEN) if is_shared else np.int64(-1)
+                    if taken < 0:
+                        lane[LANE_STOP] = NO_ROOM
+                        stopped = True
+                        i = k
+                        break
+                    rows = np.uint64(taken)
+                    row_end = rows + np.uint64(TAKEN)
+                segments[at + np.uint64(SEGMENT_ROWS)] = used + 1
+                row = np.uint32(rows)
+                rows += np.uint64(1)
+                first[row] = x
+                if is_pair:
+                    second[row] = z
+                slots[slot] = row
+            label = labels[row]
+            if mode >= 0:
+                weight = weights[k] if weighted else np.int64(1)
+                counted = (
+                    _count(wide, row, weight, _I64_MAX)
+                    if is_wide
+                    else _count(narrow, row, weight, _I32_MAX)
+                )
+                if not counted:
+                    lane[LANE_STOP] = OVERFLOW
+                    stopped = True
+                    i = k
+                    break
+            elif mode == AS_EXPLICIT and label & EXPLICIT_BIT == 0:
+                if is_wide:
+                    wide[row] += 1
                 else:
                     narrow[row] += np.int32(1)
-            if labels[row] & SEEN_BIT == 0:
-                labels[row] |= SEEN_BIT
+                label |= EXPLICIT_BIT
+                labels[row] = label
+            if label & SEEN_BIT == 0:
+                labels[row] = label | SEEN_BIT
                 touched[n_touched] = row
                 n_touched += np.uint64(1)
         if not stopped:
             i = stop
-    d[ROWS] = np.int64(rows)
-    d[N_TOUCHED] = np.int64(n_touched)
-    return i
+    if is_shared:
+        lane[LANE_NEXT] = np.int64(rows)
+        lane[LANE_END] = np.int64(row_end)
+    else:
+        d[ROWS] = np.int64(rows)
+    lane[LANE_N_TOUCHED] = np.int64(n_touched)
+    return np.int64(i)
 
 
 @kernel
-def rehash(d):
-    """Enter every row into an empty membership table."""
+def _merge_any(d, lane, facts, weights, begin, end, mode):
+    """Do the work of `merge` for any number of columns."""
     arity = d[ARITY]
     capacity = d[CAPACITY]
-    n_slots = d[NSLOTS]
-    slots = u32(d[SLOTS], n_slots)
+    leading = max(d[SEGMENTED_BY], 0)
+    segments = i64(d[SEGMENTS], d[N_SEGMENTS] * SEGMENT_WIDTH)
+    labels = u16(d[LABELS], capacity)
+    touched = u32(lane[LANE_TOUCHED], lane[LANE_TOUCHED_CAPACITY])
+    narrow = i32(d[COUNT_NONRECURSIVE + max(mode, 0)], capacity)
+    wide = i64(d[COUNT_NONRECURSIVE + max(mode, 0)], capacity)
+    is_wide = d[WIDE] != 0
+    for k in range(begin, end):
+        if lane[LANE_N_TOUCHED] == lane[LANE_TOUCHED_CAPACITY]:
+            lane[LANE_STOP] = NO_ROOM
+            return k
+        h = np.uint64(arity)
+        for c in range(arity):
+            h = hash_step(h, facts[c, k])
+        at = segment_of(d, h, facts[leading, k] if arity > 0 else np.uint32(0))
+        n_slots = np.uint64(segments[at + np.uint64(SEGMENT_N_SLOTS)])
+        slots = u32(segments[at], n_slots)
+        slot = slot_of(h, n_slots)
+        row = slots[slot]
+        while row != EMPTY and not _is_same(d, row, facts, k):
+            slot += np.uint64(1)
+            if slot == n_slots:
+                slot = np.uint64(0)
+            row = slots[slot]
+        if row == EMPTY:
+            if segments[at + np.uint64(SEGMENT_ROWS)] >= segments[at + np.uint64(SEGMENT_ROOM)]:
+                lane[LANE_STOP] = np.int64(at) // SEGMENT_WIDTH
+                return k
+            if d[ROWS] == capacity:
+                lane[LANE_STOP] = NO_ROOM
+                return k
+            segments[at + np.uint64(SEGMENT_ROWS)] += 1
+            row = np.uint32(d[ROWS])
+            d[ROWS] += 1
+            for c in range(arity):
+                u32(d[COLUMNS + c], capacity)[row] = facts[c, k]
+            slots[slot] = row
+        if mode == AS_EXPLICIT:
+            if labels[row] & EXPLICIT_BIT == 0:
+                labels[row] |= EXPLICIT_BIT
+                if is_wide:
+                    wide[row] += 1
+                else:
+                    narrow[row] += np.int32(1)
+        elif mode >= 0:
+            weight = weights[k] if weights.size > 0 else np.int64(1)
+            if is_wide:
+                counted = _count(wide, row, weight, _I64_MAX)
+            else:
+                counted = _count(narrow, row, weight, _I32_MAX)
+            if not counted:
+                lane[LANE_STOP] = OVERFLOW
+                return k
+        if labels[row] & SEEN_BIT == 0:
+            labels[row] |= SEEN_BIT
+            touched[np.uint64(lane[LANE_N_TOUCHED])] = row
+            lane[LANE_N_TOUCHED] += 1
+    return end
+
+
+@kernel
+def close_gaps(d, begins, ends, moved):
+    """Move the last rows into gaps that lanes have left; moved[i] is where row `rows + i` is now.
+
+    The gaps are taken rows that nobody has filled; `rows` is what is left without them.
+    """
+    arity, capacity = d[ARITY], d[CAPACITY]
+    rows = d[ROWS] - moved.size
+    labels = u16(d[LABELS], capacity)
+    moved[:] = 0
+    for g in range(begins.size):
+        for p in range(max(begins[g], rows), ends[g]):
+            moved[p - rows] = EMPTY
+    source = np.int64(0)
+    for g in range(begins.size):
+        for p in range(begins[g], min(ends[g], rows)):
+            while moved[source] == EMPTY:
+                source += 1
+            row = rows + source
+            _renumber_slot(d, row, p)
+            for c in range(arity):
+                column = u32(d[COLUMNS + c], capacity)
+                column[p] = column[row]
+            labels[p] = labels[row]
+            for count in (COUNT_NONRECURSIVE, COUNT_NONRECURSIVE + 1):
+                if d[WIDE] != 0:
+                    i64(d[count], capacity)[p] = i64(d[count], capacity)[row]
+                else:
+                    i32(d[count], capacity)[p] = i32(d[count], capacity)[row]
+            moved[source] = np.uint32(p)
+            source += 1
+    for row in range(rows, d[ROWS]):
+        labels[row] = 0
+        for count in (COUNT_NONRECURSIVE, COUNT_NONRECURSIVE + 1):
+            if d[WIDE] != 0:
+                i64(d[count], capacity)[row] = 0
+            else:
+                i32(d[count], capacity)[row] = 0
+    d[ROWS] = rows
+
+
+@kernel
+def _renumber_slot(d, row, other):
+    """Let the slot of a row hold another row, which is about to have its fact."""
+    capacity = d[CAPACITY]
+    h = np.uint64(d[ARITY])
+    for c in range(d[ARITY]):
+        h = hash_step(h, u32(d[COLUMNS + c], capacity)[row])
+    leading = u32(d[COLUMNS + max(d[SEGMENTED_BY], 0)], capacity)[row]
+    at = segment_of(d, h, leading)
+    segments = i64(d[SEGMENTS], d[N_SEGMENTS] * SEGMENT_WIDTH)
+    n_slots = np.uint64(segments[at + np.uint64(SEGMENT_N_SLOTS)])
+    slots = u32(segments[at], n_slots)
+    slot = slot_of(h, n_slots)
+    while slots[slot] != np.uint32(row):
+        slot += np.uint64(1)
+        if slot == n_slots:
+            slot = np.uint64(0)
+    slots[slot] = np.uint32(other)
+
+
+@kernel
+def renumber(listed, rows, moved):
+    """Write the new numbers of rows that `close_gaps` has moved into a list."""
+    for i in range(listed.size):
+        if np.int64(listed[i]) >= rows:
+            listed[i] = moved[np.int64(listed[i]) - rows]
+
+
+@kernel
+def enter_rows(d, listed, begin, end):
+    """Enter rows into segments that have room for them and do not know them.
+
+    The rows are listed[begin:end], without its empty places, or begin..end where nothing is listed.
+    """
+    arity = d[ARITY]
+    capacity = d[CAPACITY]
+    segments = i64(d[SEGMENTS], d[N_SEGMENTS] * SEGMENT_WIDTH)
+    leading = u32(d[COLUMNS + max(d[SEGMENTED_BY], 0)], capacity)
+    for i in range(np.uint64(begin), np.uint64(end)):
+        row = listed[i] if listed.size else np.uint32(i)
+        if row == EMPTY:
+            continue
+        h = np.uint64(arity)
+        for c in range(arity):
+            h = hash_step(h, u32(d[COLUMNS + c], capacity)[row])
+        at = segment_of(d, h, leading[row] if arity > 0 else np.uint32(0))
+        n_slots = np.uint64(segments[at + np.uint64(SEGMENT_N_SLOTS)])
+        slots = u32(segments[at], n_slots)
+        slot = slot_of(h, n_slots)
+        while slots[slot] != EMPTY:
+            slot += np.uint64(1)
+            if slot == n_slots:
+                slot = np.uint64(0)
+        slots[slot] = row
+        segments[at + np.uint64(SEGMENT_ROWS)] += 1
+
+
+@kernel
+def count_segments(d, counts):
+    """Count how many rows belong to each segment."""
+    arity = d[ARITY]
+    capacity = d[CAPACITY]
+    leading = u32(d[COLUMNS + max(d[SEGMENTED_BY], 0)], capacity)
     for row in range(np.uint64(d[ROWS])):
         h = np.uint64(arity)
         for c in range(arity):
             h = hash_step(h, u32(d[COLUMNS + c], capacity)[row])
-        slot = slot_of(h, n_slots)
-        while slots[slot] != EMPTY:
-            slot += np.uint64(1)
-            if slot == np.uint64(n_slots):
-                slot = np.uint64(0)
-        slots[slot] = np.uint32(row)
+        at = segment_of(d, h, leading[row] if arity > 0 else np.uint32(0))
+        counts[at // np.uint64(SEGMENT_WIDTH)] += 1
 
 
 @kernel
-def find_all(d, columns, size, key, rows):
+def find_all(d, columns, size, rows):
     """Write the row of each fact columns[:, i] to rows[i], NULL where it is not stored."""
-    arity = d[ARITY]
     for i in range(size):
-        for c in range(arity):
-            key[c] = columns[c, i]
-        rows[i] = find(d, key)
+        rows[i] = find(d, columns, i)
 
 
 @kernel

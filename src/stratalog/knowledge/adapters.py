@@ -88,9 +88,9 @@ class ColumnarHost:
 
     name = "columnar"
 
-    def __init__(self, dictionary: Dictionary, limits: Limits) -> None:
+    def __init__(self, dictionary: Dictionary, limits: Limits, threads: int = 1) -> None:
         self.limits = limits
-        self.engine = ColumnarEngine(dictionary, limits)
+        self.engine = ColumnarEngine(dictionary, limits, threads)
         self.load = self.engine.load
         self.restore = self.engine.restore
         self.read = self.engine.read

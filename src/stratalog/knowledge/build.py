@@ -16,7 +16,7 @@ from stratalog.errors import EngineError, ProgramError
 from stratalog.facts.limits import Limits, full_memory_explained
 from stratalog.knowledge.adapters import ColumnarHost, Host, Ids, ReferenceHost
 from stratalog.knowledge.base import KnowledgeBase
-from stratalog.knowledge.options import Options, available_memory, check_options
+from stratalog.knowledge.options import Options, available_memory, check_options, usual_threads
 from stratalog.knowledge.progress import Reporter, plural, reporter
 from stratalog.knowledge.reader import Context, choose_reader, open_session, read_all
 from stratalog.lang.check import check, undefined_predicates
@@ -237,7 +237,7 @@ def make_host(options: Options, dictionary: Dictionary) -> Host:
     limits = Limits(memory, options.max_facts, options.timeout)
     if options.engine == "reference":
         return ReferenceHost(dictionary, limits)
-    return ColumnarHost(dictionary, limits)
+    return ColumnarHost(dictionary, limits, options.threads or usual_threads())
 
 
 def load(host: Host, plan: Plan, encoded: EncodedFacts, dictionary: Dictionary) -> None:

@@ -95,13 +95,21 @@ def check_options(**given: Any) -> Options:  # noqa: ANN401  # they are checked 
                 f"progress={value!r} is not a choice",
                 help='True, False, "stages" or a function',
             )
-        if name == "threads" and value not in {None, 1}:
-            raise EngineError(
-                "E121", f"threads={value!r} is not supported yet", help="leave it out: one thread"
-            )
     chosen = Options(**given)
     _check_spark(chosen)
     return chosen
+
+
+def usual_threads() -> int:
+    """Return the number of threads where none is given: of STRATALOG_THREADS, or one."""
+    given = os.environ.get("STRATALOG_THREADS", "").strip() or "1"
+    if not given.isdecimal() or int(given) < 1:
+        raise EngineError(
+            "E120",
+            f"STRATALOG_THREADS={given} is not a number of threads",
+            help="1 or more, or unset it",
+        )
+    return int(given)
 
 
 def _check_spark(chosen: Options) -> None:

@@ -1,4 +1,4 @@
-"""Bulk evaluation: paths followed from each head constant, recursion closed group by group.
+"""Bulk joins: paths followed from each head constant, heads merged with their multiplicities.
 
 The plan interpreter is best for small deltas. Where much is derived, what costs is to ask for each
 candidate whether it is known; here candidates are first counted in the cache and each distinct
@@ -8,71 +8,67 @@ head is merged once.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from stratalog.engine.columnar.batch import ColumnarBatch
+from stratalog.engine.columnar.adjacency import Adjacency, Chain, lay_out
 from stratalog.engine.columnar.planned import Planned
 from stratalog.engine.columnar.relation import Ids, Relation, too_many_derivations
-from stratalog.facts.engine import Closed
+from stratalog.engine.columnar.segments import SMALL, segment_of_constants
 from stratalog.facts.sets import FactSet
 from stratalog.kernels import paths, rows
+from stratalog.kernels import plan as k
+from stratalog.kernels.sizes import sized
 from stratalog.lang.syntax import Atom
 from stratalog.plan.delta import Role
-from stratalog.plan.paths import Hop, Passing
-from stratalog.plan.rules import PlannedRule
+from stratalog.plan.paths import Hop
 
 if TYPE_CHECKING:
     from stratalog.engine.columnar.engine import ColumnarEngine
 
-LEAST = 4096  # facts to start from below which the plan interpreter is better
+LEAST = sized(4096, 2)  # facts to start from below which the plan interpreter is better
 GAIN = 3.0  # how much cheaper a fact met on a path is than one met by the plan interpreter
-WORK = 20_000_000  # steps of a kernel call: well below a second, so that Ctrl-C works
+WORK = sized(20_000_000, 3)  # steps of a kernel call: well below a second, so that Ctrl-C works
+FEW = sized(256, 2)  # starts below which one thread is enough
+
+Integers = npt.NDArray[np.int64]
+Buffers = tuple[Ids, Integers, Ids, Ids, Integers]
 
 
 @dataclass(slots=True)
-class Adjacency:
-    """Binary facts by one column: targets[offsets[c] : offsets[c + 1]] belong to constant c."""
+class _Lane:
+    """The starts that one thread follows paths from."""
 
-    offsets: Ids
-    targets: Ids
-    changes: int  # of the relation when it was laid out
+    number: int
+    starts: Ids
+    buffers: Buffers
+    status: int = k.PAUSED
+    progress: Integers = field(default_factory=lambda: np.zeros(paths.PROGRESS, np.int64))
+    ahead: npt.NDArray[np.uint64] = field(
+        default_factory=lambda: np.empty((2, rows.BLOCK + 1), np.uint64)
+    )
 
-    def record(self) -> list[int]:
-        """Return the level of a path that reads it."""
-        offsets, targets = self.offsets, self.targets
-        sizes = offsets.ctypes.data, offsets.size, targets.ctypes.data, targets.size
-        return [paths.LAID_OUT, *sizes]
+    @property
+    def derived(self) -> int:
+        upper, lower = self.progress[paths.DERIVED_UPPER], self.progress[paths.DERIVED]
+        return (int(upper) << 32) + int(lower)
 
-
-@dataclass(slots=True)
-class Chain:
-    """Binary facts read along the chains of an index."""
-
-    relation: Relation
-    at: int  # where the index begins in the relation's descriptor
-    column: int  # of the targets
-    described: int  # number of the fact set
-
-    def record(self) -> list[int]:
-        """Return the level of a path that reads it."""
-        address = self.relation.descriptor.ctypes.data
-        return [paths.CHAINED, address, self.at, self.column, self.described]
+    @property
+    def unmerged(self) -> int:
+        return int(self.progress[paths.WRITTEN] - self.progress[paths.MERGED])
 
 
-def adjacency(keys: Ids, values: Ids, changes: int = 0) -> Adjacency:
-    """Return values laid out by key."""
-    size = int(keys.max()) + 2 if keys.size else 1
-    offsets = np.zeros(size, np.uint32)
-    paths.count_keys(keys, offsets)
-    np.cumsum(offsets, out=offsets)
-    targets = np.empty(keys.size, np.uint32)
-    paths.fill_targets(keys, values, offsets[:-1].copy(), targets)
-    return Adjacency(offsets, targets, changes)
+def _buffers(vertices: int) -> Buffers:
+    """Return what following paths over so many constants needs; see the kernel."""
+    counts = np.zeros((2, vertices), np.int64)
+    reached = np.empty((2, vertices + 1), np.uint32)
+    size = vertices + paths.TOGETHER
+    out, weights = np.empty((2, size), np.uint32), np.empty(size, np.int64)
+    return np.empty(1, np.uint32), counts, reached, out, weights
 
 
 class Bulk:
@@ -81,16 +77,12 @@ class Bulk:
     def __init__(self, engine: ColumnarEngine) -> None:
         self._engine = engine
         self._kept: dict[tuple[int, bool, int], Adjacency] = {}
-        self._slots_of = np.empty(rows.BLOCK + 1, np.uint64)
-
-    # -- paths
 
     def is_worth_it(self, planned: Planned) -> bool:
         """Return whether following a path touches less than joining fact by fact, by estimate."""
         if planned.path is None:
             return False
-        body, start = planned.rule.body, planned.version.start
-        given = planned.first_rows if start is None else self._size(body[start], is_delta=True)
+        given = self._engine.given_rows(planned)
         if given < LEAST:
             return False
         cost, _ = self._survey(planned, planned.path)
@@ -141,30 +133,50 @@ class Bulk:
             ]
         )
         levels = np.array([level.record() for level in using], np.int64)
-        starts = np.flatnonzero(np.diff(first.offsets)).astype(np.uint32)
-        derived = self._follow(planned, levels, starts)
+        derived = self._follow(planned, levels, first.starts())
         cost = derived, derived, time.process_time() - begun
         self._engine.computed_profile[planned.rule.index].add(*cost)
 
-    def _follow(self, planned: Planned, levels: npt.NDArray[np.int64], starts: Ids) -> int:
-        """Run the kernel over all starts; return the number of derivations."""
+    def _follow(self, planned: Planned, levels: Integers, starts: Ids) -> int:
+        """Run the kernel over all starts, in a lane per thread; return the derivations."""
+        head, threads = planned.head, self._engine.threads
+        head.segments.expect(head, max(0, SMALL + 1 - head.rows))
+        is_shared = threads.count > 1 and starts.size >= FEW and head.segments.by == 0
+        lanes = self._lanes(starts, threads.count if is_shared else 1)
+        if is_shared:
+            head.lanes.share(head, threads.count)
+        try:
+            while left := [lane for lane in lanes if lane.status != k.DONE]:
+                threads.run([partial(self._advance, planned, levels, lane) for lane in left])
+                for lane in left:
+                    if lane.status == paths.TOO_MANY:
+                        raise too_many_derivations(self._engine.running)
+                    if lane.status == k.STUCK:
+                        head.unblock(lane.unmerged, lane.number)
+                self._engine.check()
+        finally:
+            if is_shared:
+                head.lanes.unshare(head)
+        return sum(lane.derived for lane in lanes)
+
+    def _lanes(self, starts: Ids, count: int) -> list[_Lane]:
         vertices = self._engine.constants
-        counts = np.zeros((2, vertices), np.int64)
-        reached = np.empty((2, vertices), np.uint32)
-        out = np.empty((2, vertices + (1 << 16)), np.uint32)
-        multiplicity = np.empty(out.shape[1] + 1, np.int64)
-        buffers = np.empty(1, np.uint32), counts, reached, out, multiplicity
-        begin, derived = 0, 0
-        while begin < starts.size:
-            tables = self._engine.sets.tables
-            begin = int(paths.follow(levels, tables, starts, begin, *buffers, WORK))
-            size = int(multiplicity[-1])
-            if size < 0:
-                raise too_many_derivations(self._engine.running)
-            derived += int(multiplicity[:size].sum())
-            self._merge(planned.head, out, multiplicity, size, planned.mode)
-            self._engine.check()
-        return derived
+        if count == 1:
+            return [_Lane(0, starts, _buffers(vertices))]
+        of_lane = segment_of_constants(starts) % count
+        return [_Lane(n, starts[of_lane == n], _buffers(vertices)) for n in range(count)]
+
+    def _advance(self, planned: Planned, levels: Integers, lane: _Lane) -> None:
+        """Follow paths in a lane until they are done or need more than room in a segment."""
+        head, tables = planned.head, self._engine.sets.tables
+        of_lane = lane.starts, lane.progress, lane.buffers, lane.ahead
+        while True:
+            at = head.descriptor, lane.number, planned.mode, levels, tables
+            lane.status = int(paths.follow(*at, *of_lane, self._engine.threads.stop, WORK))
+            full = head.lanes.stopped_by(lane.number) if lane.status == k.STUCK else -1
+            if full < 0:
+                return
+            head.segments.enlarge(head, full)
 
     def _chain(self, planned: Planned, hop: Hop) -> Chain:
         relation = self._engine.relation(planned.rule.body[hop.atom].predicate)
@@ -176,118 +188,28 @@ class Bulk:
     def _lay_out(self, planned: Planned, hop: Hop) -> Adjacency:
         relation = self._engine.relation(planned.rule.body[hop.atom].predicate)
         if planned.version.role(hop.atom) is Role.DELTA:
-            return adjacency(*self._columns(relation, relation.delta_rows, hop.forward))
-        return self.laid_out(relation, self._described(planned, hop), forward=hop.forward)
+            return lay_out(*_oriented(relation, hop.forward), relation.delta_rows)
+        return self._laid_out(relation, self._described(planned, hop), hop.forward)
 
     def _key(self, relation: Relation, described: FactSet, forward: bool) -> tuple[int, bool, int]:
         return relation.number, forward, self._engine.sets.number(described)
 
-    def laid_out(self, relation: Relation, described: FactSet, *, forward: bool) -> Adjacency:
+    def _laid_out(self, relation: Relation, described: FactSet, forward: bool) -> Adjacency:
         """Return the facts of a set by one column, kept as long as the relation does not change."""
         key = self._key(relation, described, forward)
         kept = self._kept.get(key)
         if kept is None or kept.changes != relation.changes:
             chosen = self._engine.rows_of(relation, described)
-            kept = adjacency(*self._columns(relation, chosen, forward), relation.changes)
+            kept = lay_out(*_oriented(relation, forward), chosen, relation.changes)
             self._kept[key] = kept
         return kept
-
-    def _columns(self, relation: Relation, chosen: Ids, forward: bool) -> tuple[Ids, Ids]:
-        keys, values = relation.columns if forward else reversed(relation.columns)
-        return keys[chosen], values[chosen]
-
-    def _merge(
-        self, head: Relation, out: Ids, multiplicity: npt.NDArray[np.int64], size: int, mode: int
-    ) -> None:
-        done = 0
-        while done < size:
-            end = min(size, done + (1 << 20))
-            head.reserve(end - done)
-            done = int(
-                paths.merge_counted(
-                    head.descriptor, out, multiplicity, done, end, mode, self._slots_of
-                )
-            )
-            if done < end:
-                head.promote_counts()
 
     def forget(self) -> None:
         """Let go of what was laid out."""
         self._kept.clear()
 
-    # -- recursion that passes a variable through
 
-    def saturate(
-        self,
-        rules: Sequence[PlannedRule],
-        passes: Sequence[Passing],
-        seeds: Ids,
-        described: FactSet,
-    ) -> Closed:
-        """Return all that follows from the seeds, which are all facts of the relation so far."""
-        engine = self._engine
-        begun = time.process_time()
-        relation = engine.relation(rules[0].head.predicate)
-        edges = [
-            self._edges(rule, passed, described) for rule, passed in zip(rules, passes, strict=True)
-        ]
-        merged = adjacency(
-            np.concatenate([keys for keys, _ in edges]),
-            np.concatenate([values for _, values in edges]),
-        )
-        group = passes[0].group
-        order = seeds[np.argsort(relation.columns[group][seeds], kind="stable")]
-        first = relation.rows
-        rounds = self._close(relation, group, order, merged)
-        facts = relation.columns[1 - group][: relation.rows]
-        seconds = (time.process_time() - begun) / len(rules)
-        for rule, (keys, _) in zip(rules, edges, strict=True):
-            derived = _instances(facts, keys)
-            engine.computed_profile[rule.index].add(derived, derived, seconds)
-        new = np.arange(first, relation.rows, dtype=np.uint32)
-        return Closed(ColumnarBatch({relation.number: new} if new.size else {}), rounds)
-
-    def _edges(self, rule: PlannedRule, passed: Passing, described: FactSet) -> tuple[Ids, Ids]:
-        relation = self._engine.relation(rule.body[passed.edge.atom].predicate)
-        chosen = self._engine.rows_of(relation, described)
-        return self._columns(relation, chosen, passed.edge.forward)
-
-    def _close(self, relation: Relation, group: int, order: Ids, edges: Adjacency) -> int:
-        """Append all that follows group by group; return the number of rounds it stands for."""
-        values = relation.columns[1 - group][: relation.rows]
-        most = max(
-            int(values.max()) if values.size else 0,
-            int(edges.targets.max()) if edges.targets.size else 0,
-        )
-        stamp = np.zeros(most + 1, np.uint32)
-        where = np.empty(most + 1, np.uint32)
-        count = np.empty(most + 1, np.int64)
-        queue = np.empty(most + 1, np.uint32)
-        marks = np.zeros(2, np.uint32)  # of the last group begun, and the greatest depth reached
-        first = relation.rows
-        done = 0
-        while done < order.size:
-            before = done
-            start = group, order, done, edges.offsets, edges.targets, marks
-            done = int(
-                paths.saturate(relation.descriptor, *start, stamp, where, count, queue, WORK)
-            )
-            self._engine.check()
-            if done == before:
-                per_seed = (relation.rows - first) / max(1, done)
-                self._make_room(relation, most + 1, int(per_seed * (order.size - done)))
-        return int(marks[1])
-
-    def _make_room(self, relation: Relation, most: int, expected: int) -> None:
-        """Let a group go on that did not fit: by room for what is expected, or by wider counts."""
-        need = relation.rows + most
-        if need > relation.capacity or 5 * need > 3 * relation.slots.size:
-            relation.reserve(max(most, relation.rows // 2, expected + expected // 8), touched=0)
-        else:
-            relation.promote_counts()
-
-
-def _instances(facts: Ids, keys: Ids) -> int:
-    """Return how many pairs of a fact and an edge from it there are."""
-    degrees = np.bincount(keys) if keys.size else np.zeros(1, np.int64)
-    return int(degrees[facts[facts < degrees.size]].sum())
+def _oriented(relation: Relation, forward: bool) -> tuple[Ids, Ids]:
+    """Return the columns that a hop comes from and goes to."""
+    first, second = relation.columns
+    return (first, second) if forward else (second, first)

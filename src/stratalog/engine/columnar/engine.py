@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stratalog.engine.columnar.batch import ColumnarBatch
-from stratalog.engine.columnar.evaluate import Evaluation, rule_text
+from stratalog.engine.columnar.evaluate import Evaluation
+from stratalog.engine.columnar.joins import rule_text
 from stratalog.engine.columnar.membership import Sets
 from stratalog.engine.columnar.planned import Planned, Planner, RuleIndex
 from stratalog.engine.columnar.relation import Directory, Ids, Relation
+from stratalog.engine.columnar.saturate import Saturation
 from stratalog.engine.columnar.settle import settle
 from stratalog.engine.columnar.statistics import RelationStatistics
+from stratalog.engine.columnar.threads import Threads
 from stratalog.facts.engine import Closed, Count
 from stratalog.facts.labels import DELTA, DELTA_NEGATED, I
 from stratalog.facts.limits import Limits
@@ -44,8 +48,9 @@ class RuleProfile:
 class ColumnarEngine:
     """Facts in columns of this process."""
 
-    def __init__(self, terms: Terms, limits: Limits | None = None) -> None:
+    def __init__(self, terms: Terms, limits: Limits | None = None, threads: int = 1) -> None:
         self.terms = terms
+        self.threads = Threads(threads)
         self.limits = limits or Limits()
         self.relations: dict[Predicate, Relation] = {}
         self.by_number: list[Relation] = []
@@ -59,6 +64,8 @@ class ColumnarEngine:
         self.running = "loading facts"
         self._planner = Planner(self)
         self._evaluation = Evaluation(self)
+        self._saturation = Saturation(self)
+        self._accounting = Lock()
         self._rule_indexes: dict[int, RuleIndex] = {}
 
     # -- facts
@@ -79,6 +86,7 @@ class ColumnarEngine:
         relation = self.relation(predicate)
         block = np.asarray(columns, np.uint32).reshape(predicate.arity, size)
         self._loaded = max(self._loaded, int(block.max(initial=0)) + 1)
+        relation.segments.expect(relation, size)
         self._evaluation.merge(relation, block, kernels.AS_EXPLICIT)
         relation.take_touched()
         relation.changes += 1
@@ -93,6 +101,7 @@ class ColumnarEngine:
         """Store facts as they were saved, into a relation that is still empty."""
         relation = self.relation(predicate)
         block = np.asarray(columns, np.uint32).reshape(predicate.arity, labels.size)
+        relation.segments.expect(relation, labels.size)
         self._evaluation.merge(relation, block, kernels.UNCOUNTED)
         relation.take_touched()
         if any(count.size and int(count.max()) > np.iinfo(np.int32).max for count in counts):
@@ -122,8 +131,9 @@ class ColumnarEngine:
                 self.by_number.pop()
 
     def account(self, more: int) -> None:
-        self.limits.check_memory(self.allocated + more, self.running)
-        self.allocated += more
+        with self._accounting:
+            self.limits.check_memory(self.allocated + more, self.running)
+            self.allocated += more
 
     @property
     def constants(self) -> int:
@@ -191,20 +201,29 @@ class ColumnarEngine:
         the delta is all there is of their relation. None means: go round by round.
         """
         passes = self._rule_index(rules).passes
-        if passes is None or count is not Count.RECURSIVE:
+        if passes is None or count is Count.NONRECURSIVE:
             return None
         relation = self.relation(rules[0].head.predicate)
         seeds = dict(self.parts(delta)).get(relation)
         if seeds is None or seeds.size != relation.rows:  # a stored fact without a mark counts too
             return None
         self.running = rule_text(rules[0])
-        return self._evaluation.bulk.saturate(rules, passes, seeds, pos)
+        counted = count is Count.RECURSIVE
+        return self._saturation.close(rules, passes, seeds, pos, counted=counted)
 
     def _rule_index(self, rules: Sequence[PlannedRule]) -> RuleIndex:
         index = self._rule_indexes.get(id(rules))
         if index is None or index.rules is not rules:
             index = self._rule_indexes[id(rules)] = RuleIndex(rules)
         return index
+
+    def given_rows(self, planned: Planned) -> int:
+        """Return how many facts a version of a rule starts from."""
+        version = planned.version
+        if version.start is None:
+            return planned.first_rows
+        atoms = planned.rule.negated if version.negative else planned.rule.body
+        return self.relation(atoms[version.start].predicate).delta_size(negated=version.negative)
 
     def check(self) -> None:
         """Raise if a limit is reached."""

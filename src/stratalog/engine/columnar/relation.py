@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stratalog.engine.columnar.index import Index
+from stratalog.engine.columnar.lanes import Lanes
+from stratalog.engine.columnar.segments import Segments
 from stratalog.errors import EngineError
 from stratalog.kernels import memory, plan, rows
 from stratalog.lang.syntax import Predicate
@@ -17,10 +19,6 @@ from stratalog.lang.syntax import Predicate
 Ids = npt.NDArray[np.uint32]
 Account = Callable[[int], None]
 
-LOAD_AFTER_GROWTH = (
-    0.3  # rows per slot when a membership table has just grown; it grows again at 0.6
-)
-LOAD_TRIMMED = 0.7
 SAMPLE = 4096  # rows looked at for an estimate
 NONE: Ids = np.empty(0, np.uint32)
 
@@ -71,8 +69,8 @@ class Relation:
         self.columns: list[Ids] = [np.empty(0, np.uint32) for _ in range(predicate.arity)]
         self.labels: npt.NDArray[np.uint16] = np.zeros(0, np.uint16)
         self.counts: list[npt.NDArray[Any]] = [np.zeros(0, np.int32), np.zeros(0, np.int32)]
-        self.slots: Ids = np.full(8, memory.NULL, np.uint32)
-        self._touched: Ids = np.empty(0, np.uint32)
+        self.segments = Segments(self._account)
+        self.lanes = Lanes(self._account)
         self._deltas: list[Ids] = [NONE, NONE]
         self.changes = 0  # how often facts may have entered or left a fact set
         self.descriptor = np.zeros(0, np.int64)
@@ -93,8 +91,9 @@ class Relation:
     @property
     def nbytes(self) -> int:
         """Return the bytes of all arrays that hold the relation."""
-        arrays: list[npt.NDArray[Any]] = [*self.columns, *self.counts, self.labels, self.slots]
-        return sum(a.nbytes for a in arrays) + sum(i.nbytes for i in self.indexes)
+        arrays: list[npt.NDArray[Any]] = [*self.columns, *self.counts, self.labels]
+        indexes = sum(index.nbytes for index in self.indexes)
+        return sum(array.nbytes for array in arrays) + self.segments.nbytes + indexes
 
     def describe(self) -> None:
         """Write the addresses and sizes of all arrays into the descriptor, for kernels."""
@@ -112,10 +111,8 @@ class Relation:
         d[memory.COUNT_NONRECURSIVE] = self.counts[0].ctypes.data
         d[memory.COUNT_RECURSIVE] = self.counts[1].ctypes.data
         d[memory.WIDE] = self.counts[0].itemsize > 4  # noqa: PLR2004  # bytes
-        d[memory.SLOTS] = self.slots.ctypes.data
-        d[memory.NSLOTS] = self.slots.size
-        d[memory.TOUCHED] = self._touched.ctypes.data
-        d[memory.TOUCHED_CAPACITY] = self._touched.size
+        self.segments.describe(d)
+        self.lanes.describe(d)
         for c, column in enumerate(self.columns):
             d[memory.COLUMNS + c] = column.ctypes.data
         for index in self.indexes:
@@ -125,6 +122,10 @@ class Relation:
     def delta_rows(self) -> Ids:
         """The rows of the positive delta of the running `apply`."""
         return self._deltas[False]
+
+    def delta_size(self, *, negated: bool) -> int:
+        """Return how many rows a delta of the running `apply` has."""
+        return self._deltas[negated].size
 
     def _account(self, more: int) -> None:
         self._charge(more)
@@ -145,31 +146,38 @@ class Relation:
             )
         if need > self.capacity:
             self._resize(max(need, self.capacity + self.capacity // 2))
-        listed = int(self.descriptor[memory.N_TOUCHED]) + (extra if touched is None else touched)
-        if listed > self._touched.size:
-            size = max(listed, 2 * self._touched.size)
-            self._account(4 * (size - self._touched.size))
-            self._touched.resize(size, refcheck=False)
-        if 5 * need > 3 * self.slots.size:
-            self._rehash(int(need / LOAD_AFTER_GROWTH) + 8)
-        self.describe()
+        self.lanes.reserve(0, extra if touched is None else touched)
+
+    def unblock(self, more: int, lane: int = 0) -> None:
+        """Let a merge of `more` facts go on that stopped, by what it had no room for."""
+        reason = self.lanes.stopped_by(lane)
+        if reason == memory.OVERFLOW:
+            self.promote_counts()
+        elif reason == memory.NO_ROOM:
+            self.reserve(more + rows.TAKEN * self.lanes.table.shape[0], touched=0)
+            self.lanes.reserve(lane, more)
+        else:
+            self.segments.grow(self, reason)
 
     def _resize(self, capacity: int) -> None:
         self._directory.growths += 1
         per_row = 4 * self.arity + 2 + 2 * self.counts[0].itemsize
         self._account(per_row * (capacity - self.capacity))
-        # `resize` reallocates in place where it can and fills with zeros: no mark, no derivation.
         try:
-            for array in (*self.columns, *self.counts, self.labels):
-                array.resize(capacity, refcheck=False)
+            self.columns = [self._moved(column, capacity) for column in self.columns]
+            self.counts = [self._moved(count, capacity) for count in self.counts]
+            self.labels = self._moved(self.labels, capacity)
         finally:
             self.describe()  # where memory ends halfway, some arrays have moved already
 
-    def _rehash(self, size: int) -> None:
-        self._account(4 * (size - self.slots.size))
-        self.slots = np.full(size, memory.NULL, np.uint32)
-        self.describe()
-        rows.rehash(self.descriptor)
+    def _moved(self, array: npt.NDArray[Any], capacity: int) -> npt.NDArray[Any]:
+        """Return a copy with more room, all zero: no mark, no derivation.
+
+        A fresh array has huge pages, one that `resize` extends has not.
+        """
+        moved = np.zeros(capacity, array.dtype)
+        moved[: self.rows] = array[: self.rows]
+        return moved
 
     def promote_counts(self) -> None:
         """Turn both counts into 64-bit integers, because one is about to overflow."""
@@ -182,12 +190,11 @@ class Relation:
     def trim(self) -> None:
         """Give back the room for growth."""
         n = self.rows
-        self._account(-self._touched.nbytes)
-        self._touched = np.empty(0, np.uint32)
+        self.lanes.trim()
         self._resize(n)
         for index in self.indexes:
             index.trim(self)
-        self._rehash(int(n / LOAD_TRIMMED) + 8)
+        self.segments.trim(self)
         self.describe()
 
     def index(self, columns: tuple[int, ...]) -> Index:
@@ -230,16 +237,11 @@ class Relation:
 
     def take_touched(self) -> Ids:
         """Return the rows touched since the last call, and forget them."""
-        if not self.descriptor[memory.N_TOUCHED]:
-            return NONE
-        touched = self._touched[: self.descriptor[memory.N_TOUCHED]].copy()
-        self.descriptor[memory.N_TOUCHED] = 0
-        rows.clear_bits(self.labels, touched, np.uint16(0xFFFF ^ int(rows.SEEN_BIT)))
-        return touched
+        return self.lanes.take(self.labels)
 
     def find(self, columns: Sequence[Ids] | npt.NDArray[np.uint32], size: int) -> Ids:
         """Return the row of each fact, NULL where it is not stored."""
         block = np.ascontiguousarray(columns, np.uint32).reshape(self.arity, size)
         found = np.empty(size, np.uint32)
-        rows.find_all(self.descriptor, block, size, np.empty(max(1, self.arity), np.uint32), found)
+        rows.find_all(self.descriptor, block, size, found)
         return found

@@ -1,0 +1,55 @@
+"""Binary facts as neighbours of constants: laid out by one column, or along an index's chains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stratalog.engine.columnar.relation import Ids, Relation
+from stratalog.kernels import paths
+
+
+@dataclass(slots=True)
+class Adjacency:
+    """Binary facts by one column: targets[offsets[c] : offsets[c + 1]] belong to constant c."""
+
+    offsets: Ids
+    targets: Ids
+    changes: int = 0  # of the relation when it was laid out
+
+    def record(self) -> list[int]:
+        """Return the level of a path that reads it."""
+        offsets, targets = self.offsets, self.targets
+        sizes = offsets.ctypes.data, offsets.size, targets.ctypes.data, targets.size
+        return [paths.LAID_OUT, *sizes]
+
+    def starts(self) -> Ids:
+        """Return the constants that have neighbours."""
+        return np.flatnonzero(np.diff(self.offsets)).astype(np.uint32)
+
+
+@dataclass(slots=True)
+class Chain:
+    """Binary facts read along the chains of an index."""
+
+    relation: Relation
+    at: int  # where the index begins in the relation's descriptor
+    column: int  # of the targets
+    described: int  # number of the fact set
+
+    def record(self) -> list[int]:
+        """Return the level of a path that reads it."""
+        address = self.relation.descriptor.ctypes.data
+        return [paths.CHAINED, address, self.at, self.column, self.described]
+
+
+def lay_out(keys: Ids, values: Ids, rows: Ids, changes: int = 0) -> Adjacency:
+    """Return the values of rows by their keys."""
+    most = int(keys[: int(rows.max()) + 1].max()) if rows.size else -1
+    offsets = np.zeros(most + 3, np.uint32)
+    paths.count_keys(keys, rows, offsets)
+    np.cumsum(offsets, out=offsets)
+    targets = np.empty(rows.size, np.uint32)
+    paths.fill_targets(keys, values, rows, offsets, targets)
+    return Adjacency(offsets[:-1], targets, changes)

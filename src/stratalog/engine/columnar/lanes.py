@@ -1,0 +1,91 @@
+"""What each thread needs to merge facts into a relation: a list of touched rows, rows it took."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from stratalog.kernels import memory, rows
+
+if TYPE_CHECKING:
+    from stratalog.engine.columnar.relation import Relation
+
+Ids = npt.NDArray[np.uint32]
+
+NONE: Ids = np.empty(0, np.uint32)
+FORGET_SEEN = np.uint16(0xFFFF ^ int(rows.SEEN_BIT))
+
+
+class Lanes:
+    """The lanes of one relation. One is always there; others only while threads share it."""
+
+    def __init__(self, account: Callable[[int], None]) -> None:
+        self._account = account
+        self.table = np.zeros((1, memory.LANE_WIDTH), np.int64)
+        self._touched: list[Ids] = [NONE]
+
+    def describe(self, d: npt.NDArray[np.int64]) -> None:
+        """Write where the lanes are into the relation's descriptor."""
+        d[memory.LANES] = self.table.ctypes.data
+
+    def stopped_by(self, lane: int) -> int:
+        """Return why the lane's last merge stopped: a full segment, OVERFLOW or NO_ROOM."""
+        return int(self.table[lane, memory.LANE_STOP])
+
+    def reserve(self, lane: int, extra: int) -> None:
+        """Make room to list more touched rows."""
+        need = int(self.table[lane, memory.LANE_N_TOUCHED]) + extra
+        listed = self._touched[lane]
+        if need > listed.size:
+            size = max(need, 2 * listed.size)
+            self._account(4 * (size - listed.size))
+            longer = np.empty(size, np.uint32)
+            longer[: listed.size] = listed
+            self._touched[lane] = longer
+            self.table[lane, memory.LANE_TOUCHED] = longer.ctypes.data
+            self.table[lane, memory.LANE_TOUCHED_CAPACITY] = size
+
+    def share(self, relation: Relation, lanes: int) -> None:
+        """Let so many threads merge at once, facts of different segments."""
+        for _ in range(lanes - len(self._touched)):
+            self._touched.append(NONE)
+        table = np.zeros((lanes, memory.LANE_WIDTH), np.int64)
+        table[: self.table.shape[0]] = self.table[:lanes]
+        table[:, memory.LANE_SHARED] = 1
+        table[:, memory.LANE_NEXT : memory.LANE_END + 1] = 0
+        self.table = table
+        self.describe(relation.descriptor)
+
+    def unshare(self, relation: Relation) -> None:
+        """Close the gaps that lanes have left: rows that they took and did not need."""
+        taken = self.table[:, memory.LANE_NEXT : memory.LANE_END + 1]
+        gaps = taken[taken[:, 0] < taken[:, 1]]
+        missing = int((gaps[:, 1] - gaps[:, 0]).sum())
+        if missing:
+            moved = np.empty(missing, np.uint32)
+            begins, ends = gaps[:, 0].copy(), gaps[:, 1].copy()
+            rows.close_gaps(relation.descriptor, begins, ends, moved)
+            for lane, listed in enumerate(self._touched):
+                used = listed[: self.table[lane, memory.LANE_N_TOUCHED]]
+                rows.renumber(used, relation.rows, moved)
+        self.table[:, memory.LANE_SHARED] = 0
+
+    def take(self, labels: npt.NDArray[np.uint16]) -> Ids:
+        """Return the rows touched since the last call, and forget them."""
+        sizes = self.table[:, memory.LANE_N_TOUCHED]
+        if not sizes.any():
+            return NONE
+        parts = [listed[:n] for listed, n in zip(self._touched, sizes.tolist(), strict=True)]
+        touched = np.concatenate(parts)
+        sizes[:] = 0
+        rows.clear_bits(labels, touched, FORGET_SEEN)
+        return touched
+
+    def trim(self) -> None:
+        """Give back the room to list rows."""
+        self._account(-sum(listed.nbytes for listed in self._touched))
+        self._touched = [NONE]
+        self.table = np.zeros((1, memory.LANE_WIDTH), np.int64)

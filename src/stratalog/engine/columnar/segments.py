@@ -1,0 +1,135 @@
+"""Which facts a relation has: rows by hash, in segments that grow one at a time.
+
+A fact's segment is chosen by one column, so that facts derived together, which mostly share it,
+meet a part of the table that fits the cache. Segments fill at different times, so no update pays
+for a whole table that grows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stratalog.kernels import memory, rows
+from stratalog.kernels.sizes import sized
+
+if TYPE_CHECKING:
+    from stratalog.engine.columnar.relation import Relation
+
+Ids = npt.NDArray[np.uint32]
+
+MANY = sized(256, 4)  # segments of a relation that is not small
+SMALL = sized(1 << 15, 3)  # rows of the greatest relation that has a single segment
+UNEVEN = sized(1 << 20, 4)  # rows that a segment may have, whatever its share
+LOAD = 0.6  # rows per slot at which a segment grows, to half of that
+LOAD_TRIMMED = 0.7
+LEAST = sized(8, 2)  # slots
+FAST = sized(1 << 12, 4)  # slots below which a segment grows fourfold
+NONE: Ids = np.empty(0, np.uint32)
+_GOLDEN = 0.6180339887498949
+
+
+class Segments:
+    """The membership table of one relation."""
+
+    def __init__(self, account: Callable[[int], None]) -> None:
+        self._account = account
+        self.by = 0  # the column that chooses a fact's segment, or EVERY_COLUMN
+        self.table = np.zeros((1, memory.SEGMENT_WIDTH), np.int64)
+        self._slots: list[Ids] = [NONE]
+        self._renew(0, LEAST)
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(slots.nbytes for slots in self._slots)
+
+    def describe(self, d: npt.NDArray[np.int64]) -> None:
+        """Write where the segments are into the relation's descriptor."""
+        d[memory.SEGMENTS] = self.table.ctypes.data
+        d[memory.N_SEGMENTS] = len(self._slots)
+        d[memory.SEGMENTED_BY] = self.by
+
+    def _renew(self, segment: int, size: int, load: float = LOAD) -> Ids:
+        """Give a segment empty slots; return the old ones."""
+        old = self._slots[segment]
+        size = max(size, LEAST)
+        self._account(4 * (size - old.size))
+        slots = self._slots[segment] = np.full(size, memory.NULL, np.uint32)
+        self.table[segment] = slots.ctypes.data, size, 0, int(load * size)
+        return old
+
+    def grow(self, relation: Relation, segment: int) -> None:
+        """Make room in one segment, or divide the table anew where that is too uneven.
+
+        Must not run while another thread uses the relation.
+        """
+        used = int(self.table[segment, memory.SEGMENT_ROWS])
+        if len(self) == 1 and used >= SMALL and relation.arity:
+            self.divide(relation, self.by, relation.rows + 1)
+        elif self.by >= 0 and used > max(UNEVEN, relation.rows // 4):
+            self.divide(relation, memory.EVERY_COLUMN, relation.rows + 1)
+        else:
+            self.enlarge(relation, segment)
+
+    def enlarge(self, relation: Relation, segment: int, extra: int = 1) -> None:
+        """Make room for more rows in one segment, which other threads do not use."""
+        used = int(self.table[segment, memory.SEGMENT_ROWS])
+        size = self._slots[segment].size
+        size *= 4 if size < FAST else 2
+        size = max(size, int((used + extra) / LOAD * 1.5))
+        self._enter(relation, self._renew(segment, size))
+
+    def _enter(self, relation: Relation, listed: Ids) -> None:
+        rows.enter_rows(relation.descriptor, listed, 0, listed.size)
+
+    def expect(self, relation: Relation, extra: int) -> None:
+        """Make room for rows that are mostly new."""
+        total = relation.rows + extra
+        if len(self) == 1 and total <= SMALL:
+            if total > self.table[0, memory.SEGMENT_ROOM]:
+                self._enter(relation, self._renew(0, int(total / LOAD * 1.5)))
+        elif relation.arity and int(self.table[:, memory.SEGMENT_ROOM].sum()) < total:
+            self.divide(relation, self.by, total)
+
+    def divide(self, relation: Relation, by: int, total: int) -> None:
+        """Enter all rows anew, in segments by this column, with room for `total` rows."""
+        n = MANY if total > SMALL else 1
+        by = min(by, relation.arity - 1)
+        d = relation.descriptor.copy()
+        d[memory.N_SEGMENTS], d[memory.SEGMENTED_BY] = n, by
+        counts = np.zeros(n, np.int64)
+        rows.count_segments(d, counts)
+        sizes = _staggered((counts + 1.1 * (total - relation.rows) / n) / LOAD)
+        self._account(4 * sum(sizes) - self.nbytes)
+        slots = [np.full(size, memory.NULL, np.uint32) for size in sizes]
+        table = np.zeros((n, memory.SEGMENT_WIDTH), np.int64)
+        table[:, memory.SEGMENT_SLOTS] = [each.ctypes.data for each in slots]
+        table[:, memory.SEGMENT_N_SLOTS] = sizes
+        table[:, memory.SEGMENT_ROOM] = [int(LOAD * size) for size in sizes]
+        self.by, self.table, self._slots = by, table, slots  # from here on nothing can fail
+        self.describe(relation.descriptor)
+        rows.enter_rows(relation.descriptor, NONE, 0, relation.rows)
+
+    def trim(self, relation: Relation) -> None:
+        """Give back the room for growth."""
+        for segment, used in enumerate(self.table[:, memory.SEGMENT_ROWS].tolist()):
+            size = int(used / LOAD_TRIMMED) + LEAST
+            self._enter(relation, self._renew(segment, size, load=LOAD_TRIMMED))
+
+
+def _staggered(sizes: npt.NDArray[np.floating[Any]]) -> list[int]:
+    """Return once to twice the sizes, so that segments are full at different times."""
+    shift = np.modf(np.arange(sizes.size) * _GOLDEN)[0]
+    staggered: list[int] = np.maximum(LEAST, np.ceil(sizes * 2**shift)).astype(np.int64).tolist()
+    return staggered
+
+
+def segment_of_constants(constants: Ids) -> Ids:
+    """Return the segment of facts with each constant in the leading column, of MANY segments."""
+    return (constants >> np.uint32(rows.NEIGHBOURS)) & np.uint32(MANY - 1)
