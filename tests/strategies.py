@@ -1,4 +1,4 @@
-"""Random programs, facts and updates: small, shrinkable, stratified by construction.
+"""Random programs and facts: small, shrinkable, stratified by construction.
 
 Every predicate has a level. A rule of level n reads positively what is at most n, and reads under
 NOT or AGGREGATE only what is below n; predicates of one level may therefore depend on each other.
@@ -31,7 +31,6 @@ from stratalog.lang.syntax import (
     Variable,
 )
 from stratalog.lang.terms import DECIMAL, DOUBLE, INTEGER, IRI_KIND, RDF_TYPE, STRING, Term
-from tests.naive import Fact, explicit_facts
 
 Draw = Any  # what Hypothesis hands to a composite strategy
 NAMESPACE = "http://example.org/"
@@ -346,7 +345,7 @@ def shapes(draw: Draw, signature: Signature, head: Predicate) -> list[Rule]:
     return list(draw(st.sampled_from(choices)))
 
 
-# ---- Programs and updates ----------------------------------------------------------------------
+# ---- Programs ----------------------------------------------------------------------------------
 
 
 @st.composite
@@ -366,25 +365,6 @@ def programs_over(draw: Draw, signature: Signature) -> Program:
         else:
             made.append(draw(rules(signature, head)))
     return Program(rules=tuple(made), facts=tuple(draw(datasets(signature))))
-
-
-@dataclass(frozen=True)
-class Update:
-    insert: frozenset[Fact]
-    delete: frozenset[Fact]
-
-
-@st.composite
-def histories(draw: Draw, language: Language = FULL) -> tuple[Program, list[Update]]:
-    """A program and a sequence of updates; half of what is deleted was explicit at the start."""
-    signature = draw(signatures(language))
-    program = draw(programs_over(signature))
-    atom = st.one_of([rows_of(p, signature) for p in signature.levels if p != TRIPLE])
-    fact = atom.map(lambda a: next(iter(explicit_facts(Program(facts=(a,))))))
-    given = sorted(explicit_facts(program))
-    gone = st.one_of(st.sampled_from(given), fact) if given else fact
-    step = st.builds(Update, st.frozensets(fact, max_size=4), st.frozensets(gone, max_size=4))
-    return program, draw(st.lists(step, min_size=1, max_size=5))
 
 
 def program_text(program: Program) -> str:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 REASON = Path(__file__).parents[1] / "src" / "stratalog" / "reason"
-FILES = sorted(path for path in REASON.glob("*.py") if path.name != "__init__.py")
+NO_PAPER = {"__init__.py", "auto.py"}
+FILES = sorted(path for path in REASON.glob("*.py") if path.name not in NO_PAPER)
 PROMISE = re.compile(r"^Paper lines: (.+)\.$", re.MULTILINE)
 PLACE = r"((?:[AX]\d+\.)?)L?(\d+)(?:-L?(\d+))?"
 TAG = re.compile(rf"{PLACE}(?:, {PLACE})*")

@@ -17,6 +17,7 @@ from stratalog.errors import DataError, EngineError, ProgramError, StoreError, S
 if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase
     from stratalog.knowledge.build import materialise
+    from stratalog.knowledge.changes import Changes
     from stratalog.knowledge.persist import open_store as open  # noqa: A004  # sl.open(directory)
     from stratalog.lang.values import IRI, BNode, Literal
 
@@ -27,6 +28,7 @@ logging.getLogger("stratalog").addHandler(logging.NullHandler())  # a library ne
 __all__ = [
     "IRI",
     "BNode",
+    "Changes",
     "DataError",
     "EngineError",
     "KnowledgeBase",
@@ -42,6 +44,7 @@ _WHERE = {
     "IRI": ("stratalog.lang.values", "IRI"),
     "BNode": ("stratalog.lang.values", "BNode"),
     "Literal": ("stratalog.lang.values", "Literal"),
+    "Changes": ("stratalog.knowledge.changes", "Changes"),
     "KnowledgeBase": ("stratalog.knowledge.base", "KnowledgeBase"),
     "materialise": ("stratalog.knowledge.build", "materialise"),
     "open": ("stratalog.knowledge.persist", "open_store"),

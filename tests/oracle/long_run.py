@@ -1,8 +1,10 @@
-"""Thousands of random programs against the judge, in chunks that can be stopped and resumed.
+"""Thousands of random programs and histories against the judge, to be stopped and resumed.
 
     python -m tests.oracle.long_run --programs 2000 --state long_run.json
+    python -m tests.oracle.long_run --histories 1000 --state long_run.json
 
-Chunk n is seeded by n: a failing chunk fails again with `--chunk n`, whatever ran before it.
+Work comes in chunks; chunk n is seeded by n: a failing chunk fails again with `--chunk n`, whatever
+ran before it. Each history is followed by every maintenance algorithm and by a mixture of them.
 """
 
 from __future__ import annotations
@@ -11,19 +13,40 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, note, seed, settings
+from hypothesis import strategies as st
 
 from stratalog.lang.syntax import Program
-from tests import strategies
+from tests import strategies, updates
+from tests.oracle.test_maintenance import ALGORITHMS, follow
 from tests.oracle.test_materialise import agree
 
 CHUNK = 50
 
 
-def run_chunk(number: int, engine: str) -> None:
-    """Judge fifty programs, the same ones each time."""
+def judge_program(engine: str, program: Program) -> None:
+    note(strategies.program_text(program))
+    agree(program, engine)
+
+
+def judge_history(engine: str, made: updates.Random) -> None:
+    follow(made, engine, ALGORITHMS)
+
+
+Judge = Callable[[str, Any], None]
+KINDS: dict[str, tuple[st.SearchStrategy[Any], Judge]] = {
+    "programs": (strategies.programs(), judge_program),
+    "histories": (updates.histories(), judge_history),
+}
+
+
+def run_chunk(kind: str, number: int, engine: str) -> None:
+    """Judge fifty programs or histories, the same ones each time."""
+    made, judge = KINDS[kind]
 
     @seed(number)
     @settings(
@@ -33,39 +56,49 @@ def run_chunk(number: int, engine: str) -> None:
         phases=[Phase.generate, Phase.shrink],
         suppress_health_check=list(HealthCheck),
     )
-    @given(strategies.programs())
-    def chunk(program: Program) -> None:
-        note(f"engine {engine}, chunk {number}\n{strategies.program_text(program)}")
-        agree(program, engine)
+    @given(made)
+    def chunk(example: Any) -> None:
+        note(f"{kind}, engine {engine}, chunk {number}")
+        judge(engine, example)
 
     chunk()
 
 
 def finished(state: Path) -> dict[str, int]:
-    """Return the number of chunks done with each engine."""
+    """Return the number of chunks done of each kind with each engine."""
     done: dict[str, int] = json.loads(state.read_text()) if state.exists() else {}
     return done
 
 
+def run(kind: str, wanted: int, engine: str, state: Path) -> None:
+    """Go on where the state says that the last run ended."""
+    key = engine if kind == "programs" else f"{engine} {kind}"
+    for number in range(finished(state).get(key, 0), -(-wanted // CHUNK)):
+        started = time.monotonic()
+        run_chunk(kind, number, engine)
+        state.write_text(json.dumps(finished(state) | {key: number + 1}))
+        done, seconds = (number + 1) * CHUNK, time.monotonic() - started
+        sys.stdout.write(f"{engine}: {done} {kind}, the last {CHUNK} in {seconds:.1f} s\n")
+        sys.stdout.flush()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--programs", type=int, default=2000)
+    parser.add_argument("--programs", type=int, default=0)
+    parser.add_argument("--histories", type=int, default=0)
     parser.add_argument("--state", type=Path, default=Path("long_run.json"))
     parser.add_argument("--engines", default="reference,columnar")
     parser.add_argument("--chunk", type=int, help="run this chunk alone")
     options = parser.parse_args()
+    wanted = {"programs": options.programs, "histories": options.histories}
+    if not any(wanted.values()):
+        wanted["programs"] = 2000
     for engine in options.engines.split(","):
-        if options.chunk is not None:
-            run_chunk(options.chunk, engine)
-            continue
-        for number in range(finished(options.state).get(engine, 0), -(-options.programs // CHUNK)):
-            started = time.monotonic()
-            run_chunk(number, engine)
-            options.state.write_text(json.dumps(finished(options.state) | {engine: number + 1}))
-            done = (number + 1) * CHUNK
-            seconds = time.monotonic() - started
-            sys.stdout.write(f"{engine}: {done} programs, the last {CHUNK} in {seconds:.1f} s\n")
-            sys.stdout.flush()
+        for kind, number in wanted.items():
+            if options.chunk is None:
+                run(kind, number, engine, options.state)
+            elif number:
+                run_chunk(kind, options.chunk, engine)
     return 0
 
 

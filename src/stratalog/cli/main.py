@@ -15,17 +15,17 @@ from typing import Annotated, NoReturn
 import typer
 
 from stratalog import __version__
-from stratalog.cli import facts, generate, materialise, plan, query, stores, warmup
+from stratalog.cli import bench, facts, generate, materialise, plan, query, stores, update, warmup
 from stratalog.cli.show import show_error
 from stratalog.errors import EngineError, StratalogError
 
 OK, USER, USAGE, INTERNAL, ENGINE = range(5)
 """Exit status: done, a mistake in the input, in the command, in Stratalog, or a limit or Ctrl-C."""
 
-STATUS_OF_CODE = {"E120": USAGE, "E121": USER, "E206": USAGE}
+STATUS_OF_CODE = {"E120": USAGE, "E121": USER, "E125": USER, "E206": USAGE}
 """Options are checked by the library, whose errors about them are no failures of an engine."""
 
-NOT_YET = ("update", "explain", "stream", "bench")
+NOT_YET = ("explain", "stream")
 
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]  # click's, or typer's own
 
@@ -38,12 +38,13 @@ app = typer.Typer(
     epilog="""\b
 Examples:
   stratalog materialise family.dlog facts/ --store kb
+  stratalog update kb --insert parent=born.csv --delete parent=mistakes.csv
   stratalog facts kb path --limit 10
   stratalog query kb 'path(?x, ?y), NOT path(?y, ?x)'
 
 stratalog COMMAND --help explains a command.""",
 )
-for module in (materialise, facts, query, plan, stores, generate, warmup):
+for module in (materialise, update, facts, query, plan, stores, generate, bench, warmup):
     module.register(app)
 
 

@@ -55,7 +55,7 @@ def _command(  # noqa: PLR0913  # the contract's options
         Path | None, typer.Option(metavar="DIR", help="Keep the result there, as a new version.")
     ] = None,
     engine: Annotated[str | None, _choice("auto, columnar.")] = None,
-    maintenance: Annotated[str | None, _choice("auto, rematerialise.")] = None,
+    maintenance: Annotated[str | None, _choice(o.MAINTENANCE)] = None,
     modules: Annotated[str | None, _choice("auto, off.")] = None,
     schemes: Annotated[str | None, _choice("auto, plain.")] = None,
     equality: Annotated[str | None, _choice("auto, off.")] = None,
@@ -122,20 +122,20 @@ def _command(  # noqa: PLR0913  # the contract's options
         "publish": publish,
         "reader": reader,
         "master": master,
-        "conf": _settings(conf),
+        "conf": settings(conf),
     }
     programs, data = split_inputs(inputs)
     kb = _materialise(
         programs, data, {k: v for k, v in chosen.items() if v is not None}, quiet=quiet
     )
     place = "" if store is None else f"{store} version {kb.version}"
-    _keep_rejected(kb, store, rejected)
+    keep_rejected(kb, store, rejected)
     _answer(kb, as_json=as_json, profile=profile)
     if not quiet:
         note(summary(kb.stats, time.perf_counter() - begun, place))
 
 
-def _settings(conf: list[str] | None) -> dict[str, str] | None:
+def settings(conf: list[str] | None) -> dict[str, str] | None:
     """Return the settings of Spark, none by default."""
     if not conf:
         return None
@@ -168,7 +168,7 @@ def _materialise(
             for warning in kb.stats["warnings"]:
                 printer.show(warning)
     except EngineError as error:
-        raise _respelled(error, chosen) from None
+        raise respelled(error, chosen) from None
     except KeyboardInterrupt:
         if store is not None and (now := current_version(store)) != before:
             raise KeyboardInterrupt(f"version {now} had been written") from None
@@ -203,7 +203,7 @@ def current_version(store: Path) -> int:
     return 0
 
 
-def _respelled(error: EngineError, chosen: dict[str, Any]) -> EngineError:
+def respelled(error: EngineError, chosen: dict[str, Any]) -> EngineError:
     """Return an error about an option as the command line spells it."""
     message = error.message
     for name, value in chosen.items():
@@ -211,7 +211,7 @@ def _respelled(error: EngineError, chosen: dict[str, Any]) -> EngineError:
     return EngineError(error.code, message, path=error.path, line=error.line, help=error.help)
 
 
-def _keep_rejected(kb: KnowledgeBase, store: Path | None, target: Path | None) -> None:
+def keep_rejected(kb: KnowledgeBase, store: Path | None, target: Path | None) -> None:
     """Write the lines that were skipped, and say how many there are and where they are."""
     report = kb.report
     if report is None or not report.bad_lines:

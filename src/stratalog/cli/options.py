@@ -15,6 +15,8 @@ UNITS |= {letter: 1024**power for power, letter in enumerate("KMGT", 1)}
 
 _AMOUNT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*")
 
+MAINTENANCE = "How updates are done: auto, counting, dred, dred-c, bf, bf-c, rematerialise."
+
 FORMATS = ("table", "csv", "tsv", "jsonl", "nt", "parquet")
 
 

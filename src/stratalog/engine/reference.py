@@ -11,10 +11,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from stratalog.facts.engine import Count
+from stratalog.facts.counts import Count
+from stratalog.facts.engine import BudgetSpentError, Regrouped
 from stratalog.facts.labels import E, I
 from stratalog.facts.limits import Limits
-from stratalog.facts.sets import Batch, FactSet, Label, Meet, Minus, Over, Union
+from stratalog.facts.sets import Batch, FactSet, Label, Meet, Minus, Over, Supported, Union
 from stratalog.facts.terms import Terms
 from stratalog.lang.builtins import ExpressionError, evaluate, holds
 from stratalog.lang.reductions import reduce_terms
@@ -33,6 +34,12 @@ class Entry:
 
     labels: int = 0
     counts: list[int] = field(default_factory=lambda: [0, 0])
+
+    def copy(self) -> Entry:
+        return Entry(self.labels, list(self.counts))
+
+
+Stored = dict[Predicate, dict[tuple[Term, ...], Entry]]
 
 
 class FactBatch(Batch):
@@ -53,7 +60,11 @@ class ReferenceEngine:
     def __init__(self, terms: Terms, limits: Limits | None = None) -> None:
         self.terms = terms
         self.limits = limits or Limits()
-        self.stored: dict[Predicate, dict[tuple[Term, ...], Entry]] = defaultdict(dict)
+        self.stored: Stored = defaultdict(dict)
+        self.before: Stored | None = None  # what was stored at `begin`
+        self._moments: list[Stored] = []  # and at each savepoint since
+        self._work = 0
+        self._most_work: int | None = None
         self.derivations: dict[int, int] = defaultdict(int)  # by the rule's index
 
     def load(self, predicate: Predicate, facts: Iterable[tuple[Term, ...]]) -> None:
@@ -72,6 +83,9 @@ class ReferenceEngine:
                 return entry is not None and bool(entry.labels >> bit & 1)
             case Over(predicates):
                 return fact[0] in predicates
+            case Supported(count):
+                entry = self.stored[fact[0]].get(fact[1])
+                return entry is not None and entry.counts[count.value] > 0
             case FactBatch():
                 return fact in described.facts
             case Union(left, right):
@@ -85,6 +99,16 @@ class ReferenceEngine:
     def settle(self, described: FactSet) -> FactBatch:
         known = ((p, args) for p, facts in self.stored.items() for args in facts)
         return FactBatch(fact for fact in known if self.is_in(fact, described))
+
+    def store(self, facts: Iterable[Fact]) -> FactBatch:
+        """Return the facts as a batch; those that are new are stored without a mark."""
+        batch = FactBatch(facts)
+        for predicate, args in batch.facts:
+            self.stored[predicate].setdefault(args, Entry())
+        return batch
+
+    def predicates_of(self, batch: Batch) -> frozenset[Predicate]:
+        return frozenset(predicate for predicate, _ in _facts(batch))
 
     def mark(self, batch: Batch, label: Label) -> None:
         for predicate, args in _facts(batch):
@@ -114,22 +138,108 @@ class ReferenceEngine:
         neg_delta: Batch | None = None,
         *,
         count: Count | None = None,
+        lower: bool = False,
     ) -> FactBatch:
         derived: list[Fact] = []
+        has_delta = pos_delta is not None or neg_delta is not None
         for rule in rules:
+            if has_delta and rule.grouping is not None:
+                continue
             found = self.instances(rule, pos, neg)
-            if pos_delta is not None or neg_delta is not None:
+            if has_delta:
                 found = (b for b in found if _meets(rule, b, pos_delta, neg_delta))
             heads = list(self._heads(rule, found))
             self.derivations[rule.index] += len(heads)
             derived += heads
-        for predicate, args in derived:
-            entry = self.stored[predicate].setdefault(args, Entry())
-            if count is not None:
-                entry.counts[count.value] += 1
+        batch = self.store(derived)
+        if count is not None:
+            self._change(derived, count, -1 if lower else 1)
         self.limits.check_facts(sum(map(len, self.stored.values())), "the program")
         self.limits.check_time("the program")
-        return FactBatch(derived)
+        return batch
+
+    def change_count(self, batch: Batch, count: Count, change: int) -> None:
+        self._change(_facts(batch), count, change)
+
+    def _change(self, facts: Iterable[Fact], count: Count, change: int) -> None:
+        for predicate, args in facts:
+            counts = self.stored[predicate][args].counts
+            counts[count.value] += change
+            assert counts[count.value] >= 0, (predicate, args, count)  # noqa: S101  # an invariant
+
+    def clear_counts(self, batch: Batch) -> None:
+        for predicate, args in _facts(batch):
+            self.stored[predicate][args].counts = [0, 0]
+
+    def bodies_of(
+        self,
+        rules: Sequence[PlannedRule],
+        heads: Batch,
+        pos: FactSet,
+        neg: FactSet,
+        wanted: FactSet,
+    ) -> tuple[FactBatch, FactBatch]:
+        derived: set[Fact] = set()
+        bodies: set[Fact] = set()
+        for rule in rules:
+            if rule.grouping is not None:
+                continue
+            for binding in self.instances(rule, pos, neg):
+                head = rule.head.predicate, _fill(rule.head, binding)
+                if head in _facts(heads):
+                    derived.add(head)
+                    bodies.update((a.predicate, _fill(a, binding)) for a in rule.body)
+        return FactBatch(derived), FactBatch(f for f in bodies if self.is_in(f, wanted))
+
+    def regroup(
+        self,
+        rules: Sequence[PlannedRule],
+        old: FactSet,
+        new: FactSet,
+        lost: Batch,  # noqa: ARG002  # a faster engine looks only at groups that they are in
+        gained: Batch,  # noqa: ARG002
+    ) -> Regrouped:
+        aggregates = [rule for rule in rules if rule.grouping is not None]
+        before = {
+            f for rule in aggregates for f in self._heads(rule, self.instances(rule, old, old))
+        }
+        after = {
+            f for rule in aggregates for f in self._heads(rule, self.instances(rule, new, new))
+        }
+        return Regrouped(FactBatch(before - after), self.store(after - before))
+
+    def begin(self) -> None:
+        self.before = _copy(self.stored)
+        self._moments = []
+        self._most_work = None
+
+    def savepoint(self) -> int:
+        self._moments.append(_copy(self.stored))
+        return len(self._moments) - 1
+
+    def roll_back(self, to: int | None = None) -> None:
+        """Restore marks and counts; facts stored in between are forgotten."""
+        assert self.before is not None, "roll_back without begin"  # noqa: S101  # an invariant
+        kept = self.before if to is None else _copy(self._moments[to])
+        self.stored.clear()
+        self.stored.update(kept)
+        if to is None:
+            self.commit()
+
+    def commit(self) -> None:
+        self.before = None
+        self._moments = []
+
+    def work(self) -> int:
+        return self._work
+
+    def limit_work(self, more: int | None) -> None:
+        self._most_work = None if more is None else self._work + more
+
+    def _count_work(self) -> None:
+        self._work += 1
+        if self._most_work is not None and self._work > self._most_work:
+            raise BudgetSpentError
 
     def _heads(self, rule: PlannedRule, found: Iterable[Binding]) -> Iterator[Fact]:
         """Yield a head for each instance, or for each group of a rule with an aggregate."""
@@ -155,6 +265,7 @@ class ReferenceEngine:
             return
         atom, *rest = atoms
         for args in list(self.stored[atom.predicate]):
+            self._count_work()
             extended = _match(atom, args, binding)
             if extended is not None and self.is_in((atom.predicate, args), pos):
                 yield from self._matches(tuple(rest), extended, pos)
@@ -163,6 +274,10 @@ class ReferenceEngine:
         """Return the distinct heads of a rule that is evaluated but stores nothing."""
         heads = self._heads(rule, self.instances(rule, described, described))
         return list(dict.fromkeys(args for _, args in heads))
+
+
+def _copy(stored: Stored) -> Stored:
+    return {p: {args: e.copy() for args, e in facts.items()} for p, facts in stored.items()}
 
 
 def _facts(batch: Batch) -> frozenset[Fact]:

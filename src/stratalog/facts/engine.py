@@ -4,25 +4,23 @@
 considers every rule instance exactly once: for the positive atom i, earlier atoms range over
 Iᵖ∖Δᵖ, atom i over Δᵖ, later ones over Iᵖ; for the negative atom j, all positive atoms over Iᵖ∖Δᵖ,
 earlier negative atoms outside Iⁿ∪Δⁿ, atom j in Δⁿ, later ones outside Iⁿ. Without deltas it is
-Π[Iᵖ, Iⁿ]: every instance.
+Π[Iᵖ, Iⁿ]: every instance. Sets are made of labels; Iᵖ may also name predicates (`Over`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum
 from typing import NamedTuple, Protocol, TypeVar
 
+from stratalog.facts.counts import Count
 from stratalog.facts.sets import Batch, FactSet, Label
+from stratalog.lang.syntax import Predicate
 
 RuleT_contra = TypeVar("RuleT_contra", contravariant=True)
 
 
-class Count(Enum):
-    """Which derivation count of a fact changes by one with each instance that derives it."""
-
-    NONRECURSIVE = 0  # C_nr
-    RECURSIVE = 1  # C_r
+class BudgetSpentError(Exception):
+    """An engine has done the work that `limit_work` allowed."""
 
 
 class Closed(NamedTuple):
@@ -30,6 +28,13 @@ class Closed(NamedTuple):
 
     facts: Batch
     rounds: int
+
+
+class Regrouped(NamedTuple):
+    """The facts of an aggregate that no longer hold, and those that hold instead."""
+
+    lost: Batch
+    gained: Batch
 
 
 class Engine(Protocol[RuleT_contra]):
@@ -63,5 +68,66 @@ class Engine(Protocol[RuleT_contra]):
         neg_delta: Batch | None = None,
         *,
         count: Count | None = None,
+        lower: bool = False,
     ) -> Batch:
-        """Return the facts derived; each instance raises the named count of its head."""
+        """Return the facts derived; each instance raises, or lowers, the named count of its head.
+
+        With a delta, rules with an aggregate are passed over: `regroup` is for them.
+        """
+
+    def predicates_of(self, batch: Batch) -> frozenset[Predicate]:
+        """Return the predicates of a batch's facts."""
+
+    def change_count(self, batch: Batch, count: Count, change: int) -> None:
+        """Raise or lower the named count of each fact of the batch by `change`."""
+
+    def clear_counts(self, batch: Batch) -> None:
+        """Set both counts of each fact of the batch to zero."""
+
+    def bodies_of(
+        self,
+        rules: Sequence[RuleT_contra],
+        heads: Batch,
+        pos: FactSet,
+        neg: FactSet,
+        wanted: FactSet,
+    ) -> tuple[Batch, Batch]:
+        """Evaluate rules backwards, from all heads at once.
+
+        Returns the heads that some instance in Π[Iᵖ, Iⁿ] derives, and the facts in the positive
+        bodies of all these instances that are in `wanted`, a set of labels over predicates. Rules
+        with an aggregate are passed over.
+        """
+
+    def regroup(
+        self,
+        rules: Sequence[RuleT_contra],
+        old: FactSet,
+        new: FactSet,
+        lost: Batch,
+        gained: Batch,
+    ) -> Regrouped:
+        """Recompute the groups, of rules with an aggregate, whose input changes.
+
+        The rules' bodies are evaluated in `new`, which is `old` without `lost` and with `gained`;
+        only groups that an instance with a lost or gained fact belongs to are looked at. The facts
+        returned as gained are stored; counts and marks are the caller's business.
+        """
+
+    def begin(self) -> None:
+        """Start to remember every change of marks and counts, for `roll_back`."""
+
+    def savepoint(self) -> int:
+        """Return a number for the present moment, to which `roll_back` can return."""
+
+    def roll_back(self, to: int | None = None) -> None:
+        """Undo all changes of marks and counts since a savepoint, or since `begin` and end it."""
+
+    def commit(self) -> None:
+        """Forget how to undo what has changed since `begin`."""
+
+    def work(self) -> int:
+        """Return the work done so far: facts visited, tried and derived."""
+
+    def limit_work(self, more: int | None) -> None:
+        """Raise BudgetSpentError once about so much more work is done; None lifts the limit."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from stratalog.facts.counts import Count
 from stratalog.lang.syntax import Predicate
 
 
@@ -53,6 +54,13 @@ class Over(FactSet):
     """All stored facts of some predicates, whatever their labels."""
 
     predicates: frozenset[Predicate]
+
+
+@dataclass(frozen=True, slots=True)
+class Supported(FactSet):
+    """The stored facts with a count above zero. Only `settle` reads it, bounded by a batch."""
+
+    count: Count
 
 
 class Batch(FactSet):

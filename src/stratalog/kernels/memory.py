@@ -42,6 +42,7 @@ LANE_SHARED = 3  # whether other lanes take rows too
 LANE_NEXT = 4  # the next of the rows that a shared lane has taken
 LANE_END = 5
 LANE_STOP = 6  # why a merge stopped: the segment that has no room, or one of these
+LANE_BEFORE = 7  # address of int64[touched capacity]: the counts of touched rows before, or 0
 LANE_WIDTH = 8  # a cache line, so that threads do not write to each other's
 
 OVERFLOW = -1  # a count would exceed 32 bits, or 64

@@ -11,6 +11,7 @@ from stratalog.kernels.memory import (
     COLUMNS,
     COUNT_NONRECURSIVE,
     LABELS,
+    LANE_BEFORE,
     LANE_END,
     LANE_N_TOUCHED,
     LANE_NEXT,
@@ -54,7 +55,8 @@ NEIGHBOURS = np.uint64(sized(6, 1))  # bits: so many constants in a row share a 
 TAKEN = sized(1024, 3)  # rows that a lane takes at once where it shares a relation
 BLOCK = sized(256, 2)  # candidates whose slots are fetched together, so that cache misses overlap
 
-# What `merge` does with each candidate besides storing it.
+# What `merge` does with each candidate besides storing it: 0 and 1 raise a count, 2 and 3 lower it.
+LOWER = 2
 UNCOUNTED = -1
 AS_EXPLICIT = -2
 
@@ -116,9 +118,9 @@ def find(d, facts, k):
 
 @kernel
 def _count(counts, row, weight, most):
-    """Raise a count, unless it would exceed what it can hold; return whether it was raised."""
+    """Change a count, unless it would exceed what it can hold; return whether it was changed."""
     before = np.int64(counts[row])
-    if before > most - weight:
+    if weight > 0 and before > most - weight:
         return False
     counts[row] = before + weight
     return True
@@ -133,9 +135,10 @@ def lane_of(d, number):
 def merge(d, number, facts, weights, begin, end, mode, ahead):
     """Find or insert facts[:, begin:end] in lane `number`; return how many were done.
 
-    `mode` is the count that each fact raises (0 or 1), UNCOUNTED, or AS_EXPLICIT; it rises by the
-    fact's weight, or by one where there are no weights. Rows touched for the first time are marked
-    SEEN and listed. Stops early where something has no room: the lane's LANE_STOP says what.
+    `mode` is the count that each fact raises (0 or 1) or lowers (with LOWER), UNCOUNTED, or
+    AS_EXPLICIT; it changes by the fact's weight, or by one where there are no weights. Rows
+    touched for the first time are marked SEEN and listed, with that count if the lane asks for it.
+    Stops early where something has no room: the lane's LANE_STOP says what.
 
     Threads may merge at once, each in its lane, facts of different segments.
     """
@@ -159,8 +162,11 @@ def _merge_narrow(d, lane, firsts, seconds, weights, begin, end, mode, ahead):
     touched = u32(lane[LANE_TOUCHED], lane[LANE_TOUCHED_CAPACITY])
     n_touched = np.uint64(lane[LANE_N_TOUCHED])
     most_touched = np.uint64(lane[LANE_TOUCHED_CAPACITY])
-    narrow = i32(d[COUNT_NONRECURSIVE + max(mode, 0)], capacity)
-    wide = i64(d[COUNT_NONRECURSIVE + max(mode, 0)], capacity)
+    narrow = i32(d[COUNT_NONRECURSIVE + (max(mode, 0) & 1)], capacity)
+    wide = i64(d[COUNT_NONRECURSIVE + (max(mode, 0) & 1)], capacity)
+    one = np.int64(-1 if mode >= LOWER else 1)
+    before = i64(lane[LANE_BEFORE], lane[LANE_TOUCHED_CAPACITY])
+    remembers = lane[LANE_BEFORE] != 0
     is_wide = d[WIDE] != 0
     is_shared = lane[LANE_SHARED] != 0
     row_end = np.uint64(lane[LANE_END] if is_shared else capacity)
@@ -234,8 +240,15 @@ def _merge_narrow(d, lane, firsts, seconds, weights, begin, end, mode, ahead):
                     second[row] = z
                 slots[slot] = row
             label = labels[row]
+            if label & SEEN_BIT == 0:
+                label |= SEEN_BIT
+                labels[row] = label
+                touched[n_touched] = row
+                if remembers:
+                    before[n_touched] = wide[row] if is_wide else np.int64(narrow[row])
+                n_touched += np.uint64(1)
             if mode >= 0:
-                weight = weights[k] if weighted else np.int64(1)
+                weight = one * weights[k] if weighted else one
                 counted = (
                     _count(wide, row, weight, _I64_MAX)
                     if is_wide
@@ -251,12 +264,7 @@ def _merge_narrow(d, lane, firsts, seconds, weights, begin, end, mode, ahead):
                     wide[row] += 1
                 else:
                     narrow[row] += np.int32(1)
-                label |= EXPLICIT_BIT
-                labels[row] = label
-            if label & SEEN_BIT == 0:
-                labels[row] = label | SEEN_BIT
-                touched[n_touched] = row
-                n_touched += np.uint64(1)
+                labels[row] = label | EXPLICIT_BIT
         if not stopped:
             i = stop
     if is_shared:
@@ -277,8 +285,11 @@ def _merge_any(d, lane, facts, weights, begin, end, mode):
     segments = i64(d[SEGMENTS], d[N_SEGMENTS] * SEGMENT_WIDTH)
     labels = u16(d[LABELS], capacity)
     touched = u32(lane[LANE_TOUCHED], lane[LANE_TOUCHED_CAPACITY])
-    narrow = i32(d[COUNT_NONRECURSIVE + max(mode, 0)], capacity)
-    wide = i64(d[COUNT_NONRECURSIVE + max(mode, 0)], capacity)
+    narrow = i32(d[COUNT_NONRECURSIVE + (max(mode, 0) & 1)], capacity)
+    wide = i64(d[COUNT_NONRECURSIVE + (max(mode, 0) & 1)], capacity)
+    one = np.int64(-1 if mode >= LOWER else 1)
+    before = i64(lane[LANE_BEFORE], lane[LANE_TOUCHED_CAPACITY])
+    remembers = lane[LANE_BEFORE] != 0
     is_wide = d[WIDE] != 0
     for k in range(begin, end):
         if lane[LANE_N_TOUCHED] == lane[LANE_TOUCHED_CAPACITY]:
@@ -310,6 +321,13 @@ def _merge_any(d, lane, facts, weights, begin, end, mode):
             for c in range(arity):
                 u32(d[COLUMNS + c], capacity)[row] = facts[c, k]
             slots[slot] = row
+        if labels[row] & SEEN_BIT == 0:
+            labels[row] |= SEEN_BIT
+            listed = np.uint64(lane[LANE_N_TOUCHED])
+            touched[listed] = row
+            if remembers:
+                before[listed] = wide[row] if is_wide else np.int64(narrow[row])
+            lane[LANE_N_TOUCHED] += 1
         if mode == AS_EXPLICIT:
             if labels[row] & EXPLICIT_BIT == 0:
                 labels[row] |= EXPLICIT_BIT
@@ -318,7 +336,7 @@ def _merge_any(d, lane, facts, weights, begin, end, mode):
                 else:
                     narrow[row] += np.int32(1)
         elif mode >= 0:
-            weight = weights[k] if weights.size > 0 else np.int64(1)
+            weight = one * weights[k] if weights.size > 0 else one
             if is_wide:
                 counted = _count(wide, row, weight, _I64_MAX)
             else:
@@ -326,10 +344,6 @@ def _merge_any(d, lane, facts, weights, begin, end, mode):
             if not counted:
                 lane[LANE_STOP] = OVERFLOW
                 return k
-        if labels[row] & SEEN_BIT == 0:
-            labels[row] |= SEEN_BIT
-            touched[np.uint64(lane[LANE_N_TOUCHED])] = row
-            lane[LANE_N_TOUCHED] += 1
     return end
 
 
@@ -400,6 +414,27 @@ def renumber(listed, rows, moved):
     for i in range(listed.size):
         if np.int64(listed[i]) >= rows:
             listed[i] = moved[np.int64(listed[i]) - rows]
+
+
+@kernel
+def count_changes(leading, step):
+    """Count how often, among every step-th row, the next row belongs to another segment."""
+    n = 0
+    for i in range(np.uint64(0), np.uint64(leading.size - 1), np.uint64(step)):
+        n += (leading[i] >> NEIGHBOURS) != (leading[i + np.uint64(1)] >> NEIGHBOURS)
+    return n
+
+
+@kernel
+def cluster(leading, facts, ends, out):
+    """Write facts by the segment of their leading constant; ends[s] is where segment s goes on."""
+    mask = np.uint64(ends.size - 1)
+    for i in range(np.uint64(leading.size)):
+        s = (np.uint64(leading[i]) >> NEIGHBOURS) & mask
+        at = ends[s]
+        ends[s] = at + np.uint64(1)
+        for c in range(facts.shape[0]):
+            out[c, at] = facts[c, i]
 
 
 @kernel
@@ -482,6 +517,18 @@ def count_members(labels, end, member):
     for row in range(np.uint64(end)):
         if member[labels[row]]:
             n += 1
+    return n
+
+
+@kernel
+def rows_with(labels, rows, bits, wanted, out):
+    """List the rows that have one of the bits, or those that have none; return how many."""
+    n = np.uint64(0)
+    for i in range(rows.size):
+        row = rows[i]
+        if (labels[row] & bits != 0) == wanted:
+            out[n] = row
+            n += np.uint64(1)
     return n
 
 

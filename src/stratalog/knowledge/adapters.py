@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from stratalog.engine.columnar.batch import ColumnarBatch
 from stratalog.engine.columnar.engine import ColumnarEngine
-from stratalog.engine.reference import Entry, ReferenceEngine
+from stratalog.engine.reference import Entry, FactBatch, ReferenceEngine
 from stratalog.errors import EngineError
 from stratalog.facts.engine import Engine
 from stratalog.facts.labels import I
 from stratalog.facts.limits import Limits
-from stratalog.facts.sets import FactSet
+from stratalog.facts.sets import Batch, FactSet
 from stratalog.lang.syntax import Predicate
+from stratalog.lang.terms import Term
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.plan.rules import PlannedRule
 
 Ids = npt.NDArray[np.uint32]
 Labels = npt.NDArray[np.unsignedinteger[Any]]
 Counts = npt.NDArray[np.int64]
+Encoded = tuple[Predicate, Sequence[Ids], int]
+"""Facts of one predicate: a column per argument, and how many facts there are."""
 
 
 class Host(Protocol):
@@ -55,6 +60,21 @@ class Host(Protocol):
         self, predicate: Predicate, columns: Sequence[Ids], size: int
     ) -> npt.NDArray[np.bool_]:
         """Return for each fact whether it is in the materialisation."""
+
+    def store(self, facts: Iterable[Encoded]) -> Batch:
+        """Return facts as a batch; those that are new are stored, without a mark."""
+
+    def find(self, facts: Iterable[Encoded]) -> Batch:
+        """Return as a batch those of the facts that are stored."""
+
+    def facts_of(self, batch: Batch) -> Iterator[Encoded]:
+        """Yield the facts of a batch, copied."""
+
+    def begin(self) -> None:
+        """Start to remember changes, for `changed` and the engine's `roll_back`."""
+
+    def changed(self) -> Iterator[tuple[Predicate, list[Ids], Labels, list[Counts]]]:
+        """Yield columns, label words and both counts of all facts that changed since `begin`."""
 
     def answers(self, rule: PlannedRule) -> tuple[list[Ids], int]:
         """Return the columns of the distinct heads of a rule."""
@@ -99,6 +119,24 @@ class ColumnarHost:
         self.answers = self.engine.answers
         self.drop = self.engine.drop
         self.nbytes = self.engine.nbytes
+        self.begin = self.engine.begin
+
+    def store(self, facts: Iterable[Encoded]) -> ColumnarBatch:
+        return _together(self.engine.store(*each) for each in facts)
+
+    def find(self, facts: Iterable[Encoded]) -> ColumnarBatch:
+        known = self.engine.relations
+        return _together(self.engine.find(*each) for each in facts if each[0] in known)
+
+    def facts_of(self, batch: Batch) -> Iterator[Encoded]:
+        for relation, rows in self.engine.parts(batch):
+            yield relation.predicate, [column[rows] for column in relation.columns], rows.size
+
+    def changed(self) -> Iterator[tuple[Predicate, list[Ids], Labels, list[Counts]]]:
+        for predicate, rows in self.engine.changed_rows().items():
+            relation = self.engine.relation(predicate)
+            columns = [column[rows] for column in relation.columns]
+            yield predicate, columns, relation.labels[rows], [c[rows] for c in relation.counts]
 
     def stored(self, predicate: Predicate) -> tuple[list[Ids], Labels, list[Counts]]:
         relation = self.engine.relation(predicate)
@@ -116,6 +154,17 @@ class ColumnarHost:
         }
 
 
+def _together(batches: Iterable[ColumnarBatch]) -> ColumnarBatch:
+    """Return the union of batches."""
+    rows: dict[int, list[Ids]] = defaultdict(list)
+    for batch in batches:
+        for number, found in batch.rows.items():
+            rows[number].append(found)
+    return ColumnarBatch(
+        {n: f[0] if len(f) == 1 else np.unique(np.concatenate(f)) for n, f in rows.items()}
+    )
+
+
 class ReferenceHost:
     """The reference engine, whose facts are terms."""
 
@@ -125,16 +174,60 @@ class ReferenceHost:
         self._terms = dictionary
         self.limits = limits
         self.engine = ReferenceEngine(dictionary, limits)
+        self._before: dict[Predicate, dict[tuple[Term, ...], tuple[int, ...]]] = {}
 
     def load(self, predicate: Predicate, columns: Sequence[Ids], size: int) -> None:
+        self.engine.load(predicate, self._decoded((predicate, columns, size)))
+
+    def _decoded(self, facts: Encoded) -> list[tuple[Term, ...]]:
+        _, columns, size = facts
         decoded = [self._terms.decode(column) for column in columns]
-        self.engine.load(predicate, zip(*decoded, strict=True) if columns else [()] * size)
+        return list(zip(*decoded, strict=True)) if columns else [()] * size
+
+    def _encoded(self, facts: Sequence[tuple[Term, ...]], arity: int) -> list[Ids]:
+        columns = list(zip(*facts, strict=True)) if facts else [()] * arity
+        return [self._terms.encode(list(column)) for column in columns]
+
+    def store(self, facts: Iterable[Encoded]) -> FactBatch:
+        found = [(each[0], fact) for each in facts for fact in self._decoded(each)]
+        for predicate, fact in found:
+            self.engine.stored[predicate].setdefault(fact, Entry())
+        return FactBatch(found)
+
+    def find(self, facts: Iterable[Encoded]) -> FactBatch:
+        found = [(each[0], fact) for each in facts for fact in self._decoded(each)]
+        known = self.engine.stored
+        return FactBatch((p, fact) for p, fact in found if p in known and fact in known[p])
+
+    def facts_of(self, batch: Batch) -> Iterator[Encoded]:
+        found: dict[Predicate, list[tuple[Term, ...]]] = defaultdict(list)
+        for predicate, fact in batch.facts if isinstance(batch, FactBatch) else ():
+            found[predicate].append(fact)
+        for predicate, facts in found.items():
+            yield predicate, self._encoded(facts, predicate.arity), len(facts)
+
+    def begin(self) -> None:
+        self._before = self._state()
+        self.engine.begin()
+
+    def _state(self) -> dict[Predicate, dict[tuple[Term, ...], tuple[int, ...]]]:
+        return {
+            predicate: {fact: (entry.labels, *entry.counts) for fact, entry in facts.items()}
+            for predicate, facts in self.engine.stored.items()
+        }
+
+    def changed(self) -> Iterator[tuple[Predicate, list[Ids], Labels, list[Counts]]]:
+        for predicate, facts in self._state().items():
+            old = self._before.get(predicate, {})
+            new = {f: entry for f, entry in facts.items() if old.get(f, (0, 0, 0)) != entry}
+            if new:
+                labels, *counts = np.array(list(new.values()), np.int64).T
+                yield predicate, self._encoded(list(new), predicate.arity), labels, counts
 
     def restore(
         self, predicate: Predicate, columns: Sequence[Ids], labels: Labels, counts: Sequence[Counts]
     ) -> None:
-        decoded = [self._terms.decode(column) for column in columns]
-        facts = list(zip(*decoded, strict=True)) if columns else [()] * labels.size
+        facts = self._decoded((predicate, columns, labels.size))
         for fact, *entry in zip(facts, labels.tolist(), *(c.tolist() for c in counts), strict=True):
             self.engine.stored[predicate][fact] = Entry(entry[0], entry[1:])
 
@@ -142,8 +235,7 @@ class ReferenceHost:
         facts = [
             f for f in self.engine.stored[predicate] if self.engine.is_in((predicate, f), described)
         ]
-        columns = list(zip(*facts, strict=True)) if facts else [()] * predicate.arity
-        return [self._terms.encode(list(column)) for column in columns], len(facts)
+        return self._encoded(facts, predicate.arity), len(facts)
 
     def stored(self, predicate: Predicate) -> tuple[list[Ids], Labels, list[Counts]]:
         columns, _ = self.read(predicate, I)
@@ -157,14 +249,12 @@ class ReferenceHost:
     def contains(
         self, predicate: Predicate, columns: Sequence[Ids], size: int
     ) -> npt.NDArray[np.bool_]:
-        decoded = [self._terms.decode(column) for column in columns]
-        facts = zip(*decoded, strict=True) if columns else [()] * size
+        facts = self._decoded((predicate, columns, size))
         return np.array([self.engine.is_in((predicate, f), I) for f in facts], np.bool_)
 
     def answers(self, rule: PlannedRule) -> tuple[list[Ids], int]:
         found = self.engine.answers(rule)
-        columns = list(zip(*found, strict=True)) if found else [()] * rule.head.predicate.arity
-        return [self._terms.encode(list(column)) for column in columns], len(found)
+        return self._encoded(found, rule.head.predicate.arity), len(found)
 
     def drop(self, predicates: Sequence[Predicate]) -> None:
         for predicate in predicates:

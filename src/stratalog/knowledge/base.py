@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from threading import RLock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -15,14 +15,14 @@ from stratalog.errors import DataError, StoreError, StratalogError
 from stratalog.facts.labels import E, I
 from stratalog.facts.limits import full_memory_explained
 from stratalog.facts.sets import FactSet
-from stratalog.knowledge import asking, frames, persist
+from stratalog.knowledge import accounts, asking, frames, persist, updating
 from stratalog.knowledge.adapters import ClosedHost, Host, Ids
 from stratalog.knowledge.options import Options
+from stratalog.knowledge.replan import planned_predicates
 from stratalog.knowledge.triples import Triples
 from stratalog.knowledge.view import RelationView
 from stratalog.lang.names import predicate_name, show_name, split_arity
 from stratalog.lang.syntax import TRIPLE, Declaration, Predicate, Program
-from stratalog.lang.terms import Term
 from stratalog.lang.values import term_of
 from stratalog.pipeline.decode import decode_table, rows
 from stratalog.pipeline.dictionary import Dictionary
@@ -60,6 +60,7 @@ class KnowledgeBase:
         self._lock = RLock()  # of the engine's scratch space and the dictionary, for threads
         self._visible: list[Predicate] | None = None
         self._names: dict[Predicate, str] | None = None
+        self._totals: accounts.Totals | None = None
         self._store: Store | None = None
         self._version = 0
         self._run: dict[str, Any] = {}
@@ -156,10 +157,12 @@ class KnowledgeBase:
     def names(self) -> dict[Predicate, str]:
         """Return all visible predicates, sorted, with their names."""
         if self._names is None:
-            self._names = self._named(self.visible())
+            self._names = self.named(self.visible())
         return dict(self._names)
 
-    def _named(self, visible: list[Predicate]) -> dict[Predicate, str]:
+    def named(self, visible: Iterable[Predicate]) -> dict[Predicate, str]:
+        """Return predicates with names that tell them apart."""
+        visible = list(visible)
         times = Counter(p.name for p in visible)
         shown = {name: show_name(name, self._program.prefixes) for name in times}
         return {
@@ -170,7 +173,7 @@ class KnowledgeBase:
         """Return all predicates of facts and rules that are not hidden, sorted."""
         with self._lock:
             if self._visible is None:  # among triples, it takes a look at each
-                known = {*self._mentioned, *self._host.predicates()}
+                known = {*self._mentioned, *planned_predicates(self._plan)}
                 if self._triples is not None:
                     known |= self._triples.predicates()
                 self._visible = sorted(p for p in known if not p.name.startswith("$"))
@@ -245,6 +248,11 @@ class KnowledgeBase:
         """Stop queries that take longer; None is no limit."""
         self._host.limits.timeout = seconds
 
+    # -- updates
+
+    update = updating.update
+    what_if = updating.what_if
+
     # -- Spark, and everybody else
 
     frame = frames.frame
@@ -289,74 +297,12 @@ class KnowledgeBase:
 
     # -- accounts
 
-    def note_run(
-        self, rounds: int, phases: dict[str, float], warnings: list[str], report: ReadReport
-    ) -> None:
-        """Remember what making this knowledge base took."""
-        self.report = report
-        self._run = {
-            "rounds": rounds,
-            "derivations": sum(n for n, _, _ in self._host.derivations().values()),
-            "seconds": sum(s for name, s in phases.items() if not name.endswith("_cpu")),
-            "phases": phases,
-            "warnings": warnings,
-            "bad_lines": report.bad_lines,
-            "null_rows": report.null_rows,
-            "graphs_dropped": report.graphs_dropped,
-        }
-
-    def note_phase(self, name: str, seconds: float) -> None:
-        """Remember one more phase of making this knowledge base."""
-        self._run["phases"][name] = seconds
-        self._run["seconds"] += seconds
-
-    @property
-    def stats(self) -> dict[str, Any]:
-        """The keys of `--json`: facts, rounds, derivations, seconds, memory, choices."""
-        stored = [p for p in self._host.predicates() if p == TRIPLE or not p.name.startswith("$")]
-        if self._triples is None and TRIPLE in stored:
-            stored.remove(TRIPLE)
-        facts = sum(self._host.size(p) for p in stored)
-        explicit = sum(self._host.size(p, E) for p in stored)
-        return {
-            "explicit": explicit,
-            "derived": facts - explicit,
-            "facts": facts,
-            **self._run,
-            "bytes_per_fact": round(self._host.nbytes() / max(1, facts), 1),
-            "engine": self._host.name,
-            "maintenance": self._options.maintenance,
-            "rules": len(self._program.rules),
-            "strata": len(self._plan.strata),
-            "constants": len(self._dictionary),
-            "version": self._version,
-        }
-
-    def profile(self) -> list[dict[str, Any]]:
-        """Return time, rows and derivations per rule, the most expensive first."""
-        rows = []
-        for index, (derivations, visited, seconds) in self._host.derivations().items():
-            if index < 0:
-                continue  # a query's
-            origin = self._plan.rules[index].origin
-            text = origin.text if origin else self._plan.rules[index].head.predicate.name
-            rows.append(
-                {"rule": text, "derivations": derivations, "rows": visited, "seconds": seconds}
-            )
-        return sorted(rows, key=lambda row: -row["seconds"]) or self._saved_profile
-
-    def counts(self) -> dict[tuple[Predicate, tuple[Term, ...]], tuple[int, int]]:
-        """Return C_nr and C_r of every fact, hidden predicates included; for small data."""
-        result = {}
-        for predicate in self._host.predicates():
-            columns, labels, counts = self._host.stored(predicate)
-            decoded = [self._dictionary.decode(column) for column in columns]
-            facts = zip(*decoded, strict=True) if decoded else [()] * len(labels)
-            for fact, nr, r in zip(facts, counts[0].tolist(), counts[1].tolist(), strict=True):
-                result[predicate, tuple(fact)] = (nr, r)
-        return result
-
-    _counts = counts
+    note_run = accounts.note_run
+    note_phase = accounts.note_phase
+    stats = property(accounts.stats)
+    profile = accounts.profile
+    counts = accounts.counts
+    _counts = accounts.counts
 
     # -- Python manners
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from stratalog.facts.labels import I
 from stratalog.knowledge.adapters import Ids
 from stratalog.knowledge.base import KnowledgeBase
 from stratalog.knowledge.persist import open_store
+from stratalog.knowledge.rows import distinct
 
 
 def compare_versions(
@@ -25,7 +24,7 @@ def compare_versions(
         mine, size = old._read(predicate, I)  # noqa: SLF001  # one idea in two modules
         yours, new_size = new._read(predicate, I)  # noqa: SLF001
         columns = [np.concatenate([number_of[a], b]) for a, b in zip(mine, yours, strict=True)]
-        shared = size + new_size - _distinct(columns, max(size, new_size))
+        shared = size + new_size - distinct(columns, size + new_size)
         if size > shared or new_size > shared:
             known = new if predicate in new.visible() else old
             changes[known.name_of(predicate)] = {
@@ -44,15 +43,3 @@ def _translation(old: KnowledgeBase, new: KnowledgeBase) -> Ids:
         ids = everything[stored.kind_ids[everything] == index]
         number_of[ids] = new._dictionary.intern(kind, stored.texts(ids))  # noqa: SLF001
     return number_of
-
-
-def _distinct(columns: Sequence[Ids], without_columns: int) -> int:
-    """Return the number of different rows; a fact without arguments is there or not."""
-    if not columns:
-        return without_columns
-    rows: npt.NDArray[np.uint64] = columns[0].astype(np.uint64)
-    for column in columns[1:]:
-        # Ranks are below 2**32, so that a rank and a constant fit one word.
-        _, ranks = np.unique(rows, return_inverse=True)
-        rows = ranks.astype(np.uint64) << np.uint64(32) | column.astype(np.uint64)
-    return int(np.unique(rows).size)

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from stratalog.knowledge.build import load_program, read_facts, triple_columns
+from stratalog.knowledge.load import read_facts, triple_columns
 from stratalog.knowledge.options import check_options
+from stratalog.knowledge.programs import load_program
 from stratalog.knowledge.progress import Reporter
 from stratalog.lang.check import check
 from stratalog.lang.names import show_name

@@ -25,7 +25,6 @@ CHOICES: dict[str, tuple[str, ...]] = {
 
 NOT_YET: dict[str, tuple[str, ...]] = {
     "engine": ("spark",),
-    "maintenance": ("counting", "dred", "dred-c", "bf", "bf-c"),
     "modules": ("paper",),
     "equality": ("rewrite", "axioms"),
     "joins": ("hypertree",),
@@ -34,6 +33,9 @@ NOT_YET: dict[str, tuple[str, ...]] = {
 
 SAVED = ("engine", "maintenance", "modules", "schemes", "equality", "joins")
 """Options that a store remembers."""
+
+MADE_WITH = ("modules", "schemes", "equality", "joins", "store", "publish")
+"""Options that belong to the making of a store, not to its opening."""
 
 Progress = Callable[[str, str], None]
 """Called with a stage (spark, read, plan, reason, save, publish) and what it is doing."""
@@ -98,6 +100,22 @@ def check_options(**given: Any) -> Options:  # noqa: ANN401  # they are checked 
     chosen = Options(**given)
     _check_spark(chosen)
     return chosen
+
+
+def check_reopening(given: Mapping[str, Any]) -> None:
+    """Refuse options that cannot be given where a store is opened."""
+    check_options(**given)
+    for name in given:
+        if name in MADE_WITH:
+            raise EngineError(
+                "E120",
+                f"{name} is no option of opening a store",
+                help=f"it belongs to materialise; here: {', '.join(_reopening())}",
+            )
+
+
+def _reopening() -> list[str]:
+    return [name for name in Options.__slots__ if name not in MADE_WITH]
 
 
 def usual_threads() -> int:

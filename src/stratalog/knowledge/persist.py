@@ -1,54 +1,118 @@
 """A knowledge base to a snapshot and back."""
 
+# ruff: noqa: SLF001  # this module and base.py are one
+
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from stratalog.errors import StoreError
-from stratalog.facts.labels import STORED
+from stratalog.facts.labels import STORED, I
+from stratalog.knowledge.adapters import Counts, Host, Ids, Labels
+from stratalog.knowledge.replan import planned_predicates
 from stratalog.lang.parse import parse_program
 from stratalog.lang.printer import show
 from stratalog.lang.syntax import Aggregate, Predicate
 from stratalog.pipeline.dictionary import Dictionary
-from stratalog.pipeline.snapshot import Snapshot
+from stratalog.pipeline.snapshot import Delta, Snapshot
 from stratalog.pipeline.store import Store
 from stratalog.plan.program import plan_program
 from stratalog.plan.rules import Plan, PlannedRule
 
 if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase
+    from stratalog.knowledge.maintaining import Outcome
 
 
-def snapshot(kb: KnowledgeBase) -> Snapshot:
+STORED_MARKS = sum(1 << label.bit for label in STORED)
+
+
+class _Relations(Mapping[Predicate, pa.Table]):
+    """The relations of an engine as tables, each made when it is asked for."""
+
+    def __init__(self, host: Host, plan: Plan) -> None:
+        self._host = host
+        planned = planned_predicates(plan)
+        self._predicates = [p for p in host.predicates() if p in planned]
+
+    def __getitem__(self, predicate: Predicate) -> pa.Table:
+        columns, labels, counts = self._host.stored(predicate)
+        return _table(columns, labels & labels.dtype.type(STORED_MARKS), counts)
+
+    def __iter__(self) -> Iterator[Predicate]:
+        return iter(self._predicates)
+
+    def __len__(self) -> int:
+        return len(self._predicates)
+
+
+def _table(columns: Sequence[Ids], labels: Labels, counts: Sequence[Counts]) -> pa.Table:
+    arrays = [pa.array(column.astype(np.int64)) for column in columns]
+    arrays.append(pa.array(labels.astype(np.int32)))
+    arrays += [pa.array(count) for count in counts]
+    names = [f"c{i}" for i in range(len(columns))] + ["label", "nonrecursive", "recursive"]
+    return pa.table(arrays, names=names)
+
+
+def snapshot(kb: KnowledgeBase, profile: list[dict[str, Any]] | None = None) -> Snapshot:
     """Return all that a store keeps of a knowledge base."""
+    costs = kb.profile() if profile is None else profile
     return Snapshot(
-        kinds=kb._dictionary.kinds,  # noqa: SLF001  # this module and base.py are one
-        dictionary=kb._dictionary.to_table(),  # noqa: SLF001
-        relations={p: _relation_table(kb, p) for p in kb._host.predicates()},  # noqa: SLF001
-        program=show(kb._program),  # noqa: SLF001
-        options=kb._options.saved(),  # noqa: SLF001
-        plan=plan_key(kb._plan),  # noqa: SLF001
-        statistics={**kb.stats, "origins": _origins(kb), "profile": kb.profile()},
+        kinds=kb._dictionary.kinds,
+        dictionary=kb._dictionary.to_table(),
+        relations=_Relations(kb._host, kb._plan),
+        program=show(kb._program),
+        options=kb._options.saved(),
+        plan=plan_key(kb._plan),
+        statistics={**kb.stats, "origins": _origins(kb), "profile": costs},
         labels={label.name: label.bit for label in STORED},
     )
 
 
 def _origins(kb: KnowledgeBase) -> list[list[Any]]:
-    return [[*predicate, origin] for predicate, origin in sorted(kb._origins.items())]  # noqa: SLF001
+    return [[*predicate, origin] for predicate, origin in sorted(kb._origins.items())]
 
 
-def _relation_table(kb: KnowledgeBase, predicate: Predicate) -> pa.Table:
-    columns, labels, counts = kb._host.stored(predicate)  # noqa: SLF001
-    stored = sum(1 << label.bit for label in STORED)
-    arrays = [pa.array(column.astype(np.int64)) for column in columns]
-    arrays.append(pa.array((labels & stored).astype(np.int32)))
-    arrays += [pa.array(count) for count in counts]
-    names = [f"c{i}" for i in range(len(columns))] + ["label", "nonrecursive", "recursive"]
-    return pa.table(arrays, names=names)
+def check_current(kb: KnowledgeBase) -> None:
+    """Refuse to update what is no longer the current version of its store."""
+    if kb._store is not None:
+        kb._store.check_current(kb._version)
+
+
+def commit_update(kb: KnowledgeBase, outcome: Outcome, profile: list[dict[str, Any]]) -> None:
+    """Write a version of what an update has changed, or of everything.
+
+    The knowledge base is of the new version once that exists, whatever is raised afterwards.
+    """
+    store, before = kb._bound_store(), kb._version
+    saved = snapshot(kb, profile)
+    changed = {} if outcome.is_whole else dict(_deltas(kb, outcome))
+    stored = set() if outcome.is_whole else store.predicates(before) & set(saved.relations)
+    unchanged = stored - set(changed)
+    try:
+        store.commit(
+            saved, expected=before, unchanged=unchanged, changed=changed, extends_dictionary=True
+        )
+    finally:
+        kb._version = max(before, store.written)
+
+
+def _deltas(kb: KnowledgeBase, outcome: Outcome) -> Iterator[tuple[Predicate, Delta]]:
+    """Yield how each relation that changed differs from the stored one."""
+    facts, explicit = outcome.more_facts(), outcome.more_explicit()
+    planned = planned_predicates(kb._plan)
+    for predicate, columns, labels, counts in kb._host.changed():
+        if predicate not in planned:
+            continue  # of a rule that was removed
+        is_there = (labels >> I.bit & 1).astype(np.bool_)
+        stored = np.where(is_there, labels & labels.dtype.type(STORED_MARKS), 0)
+        table = _table(columns, stored, [np.where(is_there, count, 0) for count in counts])
+        yield predicate, Delta(table, facts[predicate], explicit[predicate])
 
 
 def plan_key(plan: Plan) -> list[str]:
@@ -66,26 +130,35 @@ def _rule_key(rule: PlannedRule) -> str:
     return f"{show(rule.head)} :- {', '.join(parts)} {grouped}".strip()
 
 
-def open_store(directory: str | os.PathLike[str], version: int | None = None) -> KnowledgeBase:
-    """Return the knowledge base that a version of a store holds, the current one by default."""
-    from stratalog.knowledge.base import KnowledgeBase
-    from stratalog.knowledge.build import make_host
-    from stratalog.knowledge.options import Options
+def open_store(
+    directory: str | os.PathLike[str],
+    version: int | None = None,
+    **options: Any,  # noqa: ANN401  # they are checked
+) -> KnowledgeBase:
+    """Return the knowledge base that a version of a store holds, the current one by default.
 
+    Options are those of `materialise` that say how to read and reason, for updates and queries.
+    """
+    from stratalog.knowledge.base import KnowledgeBase
+    from stratalog.knowledge.load import make_host
+    from stratalog.knowledge.options import Options, check_reopening
+
+    check_reopening(options)
     store = Store.open(directory)
     saved = store.read(version)
     dictionary = Dictionary.from_table(saved.kinds, saved.dictionary)
     program = parse_program(saved.program)
     plan = plan_program(program, [p for p in saved.relations if not p.name.startswith("$")])
-    if plan_key(plan) != saved.plan:
+    planned: Any = saved.plan
+    if sorted(plan_key(plan)) != sorted(planned):  # an update puts rules at the end
         raise StoreError(
             "T111",
             "the store was planned by another version of Stratalog: its counts are not valid here",
             path=str(directory),
             help="materialise its program and facts again into a new store",
         )
-    options = Options(**saved.options)  # type: ignore[arg-type]  # checked when they were given
-    host = make_host(options, dictionary)
+    chosen = Options(**{**saved.options, **options})  # the saved ones were checked when given
+    host = make_host(chosen, dictionary)
     for predicate in saved.relations:
         table = saved.relations[predicate]
         columns = [_numbers(table, f"c{i}").astype(np.uint32) for i in range(predicate.arity)]
@@ -94,10 +167,10 @@ def open_store(directory: str | os.PathLike[str], version: int | None = None) ->
         host.restore(predicate, columns, labels, counts)
     statistics: Any = saved.statistics
     origins = {Predicate(name, arity): origin for name, arity, origin in statistics.pop("origins")}
-    kb = KnowledgeBase(program, plan, host, dictionary, options, origins)
-    kb._saved_profile = statistics.pop("profile", [])  # noqa: SLF001
-    kb._run = statistics  # noqa: SLF001
-    kb._store, kb._version = store, saved.version  # noqa: SLF001
+    kb = KnowledgeBase(program, plan, host, dictionary, chosen, origins)
+    kb._saved_profile = statistics.pop("profile", [])
+    kb._run = statistics
+    kb._store, kb._version = store, saved.version
     return kb
 
 

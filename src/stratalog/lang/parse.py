@@ -20,14 +20,21 @@ from stratalog.lang.syntax import Atom, Literal, Place, Program, Rule
 _ONE_AT_A_TIME = Lock()  # the parser is built once, with the one builder that it calls
 
 
-def parse_program(text: str, path: str | None = None) -> Program:
-    """Return the program that `text` spells."""
-    program: Program = _parse("program", text, path)
+def parse_program(
+    text: str,
+    path: str | None = None,
+    prefixes: Iterable[tuple[str, str]] = (),
+    base: str | None = None,
+) -> Program:
+    """Return the program that `text` spells; it may use prefixes and base undeclared."""
+    program: Program = _parse("program", text, path, prefixes, base)
     return program
 
 
-def parse_file(path: str | Path) -> Program:
-    """Return the program in a UTF-8 file."""
+def parse_file(
+    path: str | Path, prefixes: Iterable[tuple[str, str]] = (), base: str | None = None
+) -> Program:
+    """Return the program in a UTF-8 file; it may use prefixes and base undeclared."""
     try:
         content = Path(path).read_bytes()
     except OSError as problem:
@@ -48,7 +55,7 @@ def parse_file(path: str | Path) -> Program:
             line=line,
             help=f"save the file as UTF-8; line {line} holds the first byte that is not",
         ) from None
-    return parse_program(text, str(path))
+    return parse_program(text, str(path), prefixes, base)
 
 
 def parse_query(

@@ -6,9 +6,9 @@ import hashlib
 import json
 import re
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
@@ -29,9 +29,11 @@ from stratalog.pipeline.durable import (
 )
 from stratalog.pipeline.layout import DATA, VERSIONS, unfinished_path, version_path
 from stratalog.pipeline.manifest import JSON, FilePart, Manifest, RelationParts, to_bytes
-from stratalog.pipeline.snapshot import DICTIONARY_SCHEMA, Snapshot, StoredRelation
+from stratalog.pipeline.snapshot import DICTIONARY_SCHEMA, Delta, Snapshot, StoredRelation
 
 _FEW_PARTS = 8  # below this many dictionary files there is nothing to gain by merging them
+_FEW_ROWS = 1_000  # up to here a relation is written anew, which takes no more than a delta
+_MOST_DELTAS = 16  # of a relation, before it is written anew: each is a file to open
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,13 @@ class Intent:
 
     note: str = ""
     unchanged: Collection[Predicate] = ()
+    changed: Mapping[Predicate, Delta] = field(default_factory=dict)
     extends_dictionary: bool = False
+
+    @property
+    def builds_on_stored(self) -> bool:
+        """Whether files of the version before are used again."""
+        return bool(self.unchanged or self.changed)
 
 
 class Draft:
@@ -62,7 +70,8 @@ class Draft:
 
     def __exit__(self, *error: object) -> None:
         # An interrupt may come right after the link, before we know that it was made.
-        if self.is_published or is_linked(self.unfinished, self.manifest_path):
+        self.is_published |= is_linked(self.unfinished, self.manifest_path)
+        if self.is_published:
             return
         for path in [*self.written, self.unfinished]:
             self._forget(path)
@@ -117,13 +126,34 @@ class Draft:
             found.predicate: found for found in (self.before.relations if self.before else ())
         }
         kept = {p: stored[p] for p in intent.unchanged if p in stored}
-        if kept and self.before and self.before.labels != snapshot.labels:
+        known = any(p in stored for p in intent.changed)
+        if (kept or known) and self.before and self.before.labels != snapshot.labels:
             raise ValueError("relations cannot be left unchanged when the labels' bits change")
         missing = set(intent.unchanged) - set(kept) - set(snapshot.relations)
         if missing:
             raise ValueError(f"unchanged, but stored nowhere: {sorted(missing)}")
+        for p, delta in intent.changed.items():
+            if p in stored and (extended := self._write_delta(stored[p], delta)):
+                kept[p] = extended
         predicates = sorted(set(kept) | set(snapshot.relations))
         return tuple(kept.get(p) or self._write_relation(p, snapshot) for p in predicates)
+
+    def _write_delta(self, before: RelationParts, delta: Delta) -> RelationParts | None:
+        """Write what a relation differs in; None if it is better written anew."""
+        rows = sum(file.rows for file in before.files)
+        pending = delta.table.num_rows + sum(file.rows for file in before.deltas)
+        is_long = len(before.deltas) >= _MOST_DELTAS or 2 * pending > rows
+        if is_long or rows <= _FEW_ROWS:
+            return None
+        table = StoredRelation(before.predicate, delta.table).as_stored()
+        file = self._write_table(f"{slug(before.predicate)}-delta", table)
+        return replace(
+            before,
+            rows=before.rows + delta.facts,
+            facts=before.facts + delta.facts,
+            explicit=before.explicit + delta.explicit,
+            deltas=(*before.deltas, file),
+        )
 
     def _write_relation(self, predicate: Predicate, snapshot: Snapshot) -> RelationParts:
         table = StoredRelation(predicate, snapshot.relations[predicate]).as_stored()
@@ -141,7 +171,7 @@ class Draft:
             raise ValueError("a dictionary has no nulls")
         if self._is_extended(snapshot.kinds, table, intent):
             kept = list(self.before.dictionary) if self.before else []
-        elif intent.unchanged:
+        elif intent.builds_on_stored:
             raise ValueError("relations cannot be left unchanged when constants get other ids")
         pending = table.num_rows - sum(file.rows for file in kept)
         if pending < 0:

@@ -15,6 +15,7 @@ from stratalog.plan.triples import is_triple_shaped
 
 FORMAT = 1
 PLAIN = "plain"
+DELTAS = "deltas"
 JSON = dict[str, Any] | list[Any] | str | int | float | bool | None
 
 _DATA_PATH = re.compile(r"data/[A-Za-z0-9_][A-Za-z0-9._-]*")
@@ -32,13 +33,18 @@ class FilePart:
 
 @dataclass(frozen=True, slots=True)
 class RelationParts:
-    """A relation's facts are the rows of its files, in this order."""
+    """A relation's facts are the rows of its files, in this order, after its deltas, in theirs.
+
+    A row of a delta stands for an earlier row of the same fact; if its label is 0, the fact is
+    gone.
+    """
 
     predicate: Predicate
     rows: int
     facts: int
     explicit: int
     files: tuple[FilePart, ...]
+    deltas: tuple[FilePart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +81,7 @@ class Manifest:
 
     @property
     def files(self) -> list[FilePart]:
-        of_relations = [file for relation in self.relations for file in relation.files]
+        of_relations = [f for relation in self.relations for f in relation.files + relation.deltas]
         return [self.program, self.plan, *self.dictionary, *of_relations]
 
 
@@ -109,15 +115,18 @@ def _file_fields(file: FilePart) -> dict[str, Any]:
 
 
 def _relation_fields(relation: RelationParts) -> dict[str, Any]:
-    return {
+    fields = {
         "name": relation.predicate.name,
         "arity": relation.predicate.arity,
-        "scheme": PLAIN,
+        "scheme": DELTAS if relation.deltas else PLAIN,
         "rows": relation.rows,
         "facts": relation.facts,
         "explicit": relation.explicit,
         "files": [_file_fields(file) for file in relation.files],
     }
+    if relation.deltas:
+        fields["deltas"] = [_file_fields(file) for file in relation.deltas]
+    return fields
 
 
 def _seal(fields: dict[str, Any]) -> bytes:
@@ -151,7 +160,7 @@ def check_format(found: object, path: Path) -> None:
 
 def _parse(fields: dict[str, Any], path: Path) -> Manifest:
     dictionary = fields["dictionary"]
-    _check_scheme(dictionary["scheme"], path)
+    _check_scheme(dictionary["scheme"], (PLAIN,), path)
     return Manifest(
         number=int(fields["number"]),
         parent=int(fields["parent"]),
@@ -169,13 +178,15 @@ def _parse(fields: dict[str, Any], path: Path) -> Manifest:
 
 
 def _parse_relation(fields: dict[str, Any], path: Path) -> RelationParts:
-    _check_scheme(fields["scheme"], path)
+    _check_scheme(fields["scheme"], (PLAIN, DELTAS), path)
+    deltas = fields["deltas"] if fields["scheme"] == DELTAS else ()
     return RelationParts(
         predicate=Predicate(str(fields["name"]), int(fields["arity"])),
         rows=int(fields["rows"]),
         facts=int(fields["facts"]),
         explicit=int(fields["explicit"]),
         files=tuple(_parse_file(file, path) for file in fields["files"]),
+        deltas=tuple(_parse_file(file, path) for file in deltas),
     )
 
 
@@ -185,8 +196,8 @@ def _parse_file(fields: dict[str, Any], path: Path) -> FilePart:
     return FilePart(fields["path"], int(fields["bytes"]), int(fields["crc32"]), int(fields["rows"]))
 
 
-def _check_scheme(scheme: str, path: Path) -> None:
-    if scheme != PLAIN:
+def _check_scheme(scheme: str, known: tuple[str, ...], path: Path) -> None:
+    if scheme not in known:
         raise newer(path, f"storage scheme {scheme!r}")
 
 

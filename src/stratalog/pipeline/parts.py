@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stratalog.pipeline.manifest import FilePart, damaged
+from stratalog.pipeline.replay import replay
 from stratalog.pipeline.snapshot import COUNTS, DICTIONARY_SCHEMA, relation_schema
 
 ROWS_PER_GROUP = 1 << 20
@@ -66,14 +67,22 @@ def read_dictionary(root: Path, files: tuple[FilePart, ...]) -> pa.Table:
     return _concatenate(parts, DICTIONARY_SCHEMA)
 
 
-def read_relation(root: Path, arity: int, files: tuple[FilePart, ...]) -> pa.Table:
+def read_relation(
+    root: Path, arity: int, files: tuple[FilePart, ...], deltas: tuple[FilePart, ...] = ()
+) -> pa.Table:
     """Return a relation's rows; a count has 64 bits if it has them in one of the files."""
     schema = relation_schema(arity)
-    parts = [_read_table(root, file, schema.names) for file in files]
+    base, changed = (
+        [_read_table(root, file, schema.names) for file in each] for each in (files, deltas)
+    )
     for position, name in enumerate(schema.names):
-        if name in COUNTS and any(part.schema.field(name).type == pa.int64() for part in parts):
+        types = [part.schema.field(name).type for part in base + changed]
+        if name in COUNTS and pa.int64() in types:
             schema = schema.set(position, pa.field(name, pa.int64()))
-    return _concatenate(parts, schema)
+    whole = _concatenate(base, schema)
+    if not changed:
+        return whole
+    return replay(whole, [part.cast(schema) for part in changed], arity)
 
 
 def _concatenate(parts: list[pa.Table], schema: pa.Schema) -> pa.Table:

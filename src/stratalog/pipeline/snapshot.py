@@ -47,6 +47,19 @@ class StoredRelation:
 
 
 @dataclass(frozen=True)
+class Delta:
+    """How a relation differs from the one that is stored.
+
+    The table has the columns of a relation; a row stands for the stored one of the same fact, and
+    says with label 0 that the fact is gone. `facts` and `explicit` say how many there are more.
+    """
+
+    table: pa.Table
+    facts: int
+    explicit: int
+
+
+@dataclass(frozen=True)
 class Snapshot:
     """A knowledge base at rest.
 

@@ -36,10 +36,10 @@ from stratalog.pipeline.durable import (
     write_file,
 )
 from stratalog.pipeline.manifest import FORMAT, JSON, Manifest, check_format, damaged, dropped_bytes
-from stratalog.pipeline.snapshot import Snapshot, StoredRelation
+from stratalog.pipeline.snapshot import Delta, Snapshot, StoredRelation
 from stratalog.pipeline.sweep import sweep
 
-__all__ = ["Snapshot", "Store", "StoredRelation", "StoredRelations", "VersionInfo"]
+__all__ = ["Delta", "Snapshot", "Store", "StoredRelation", "StoredRelations", "VersionInfo"]
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _T = TypeVar("_T")
@@ -63,6 +63,7 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.written = 0  # the last version that `commit` made, also if it was interrupted then
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Store:
@@ -135,16 +136,18 @@ class Store:
         expected: int,
         note: str = "",
         unchanged: Collection[Predicate] = (),
+        changed: Mapping[Predicate, Delta] | None = None,
         extends_dictionary: bool = False,
     ) -> int:
         """Save a version on top of version `expected` and return its number; all or nothing.
 
         T105 if `expected` is no longer current. The files of `unchanged` relations are used again
-        and their tables not looked at. Constants that `expected` stored are not written again;
-        whether the snapshot begins with the same ones is checked row by row, unless the caller
-        vouches for it with `extends_dictionary`.
+        and their tables not looked at; so are those of `changed` ones, with a file of the
+        difference, unless differences are so many that the relation is written anew. Constants
+        that `expected` stored are not written again; whether the snapshot begins with the same
+        ones is checked row by row, unless the caller vouches for it with `extends_dictionary`.
         """
-        intent = Intent(note, frozenset(unchanged), extends_dictionary)
+        intent = Intent(note, frozenset(unchanged), changed or {}, extends_dictionary)
         with failures(self.path, "write to the store"):
             with shared_lock(self.path / layout.LOCK):
                 self._commit(snapshot, expected, intent)
@@ -156,13 +159,26 @@ class Store:
     def _commit(self, snapshot: Snapshot, expected: int, intent: Intent) -> None:
         # The lock is held: while a dropped version's number may still be taken by a writer that was
         # overtaken, the number is not set free.
-        if layout.current(self.path) != expected:
-            raise self._overtaken(expected)
+        self.check_current(expected)
         before = self._manifest(expected) if expected else None
-        with Draft(self.path, before, expected + 1) as draft:
-            is_published = draft.publish(draft.write(snapshot, intent))
+        draft = Draft(self.path, before, expected + 1)
+        try:
+            with draft:
+                is_published = draft.publish(draft.write(snapshot, intent))
+        finally:
+            if draft.is_published:
+                self.written = draft.number
         if not is_published:
             raise self._overtaken(expected)
+
+    def check_current(self, expected: int) -> None:
+        """Raise T105 unless `expected` is the current version."""
+        if self.version != expected:
+            raise self._overtaken(expected)
+
+    def predicates(self, version: int) -> set[Predicate]:
+        """Return the predicates of the relations that a version holds."""
+        return {relation.predicate for relation in self._manifest(version).relations}
 
     def drop(self, number: int) -> None:
         """Remove a version that is not current, and the files that no other version names."""
@@ -248,7 +264,9 @@ class StoredRelations(Mapping[Predicate, pa.Table]):
         found = self._parts[predicate]
         return self._store._guard(  # noqa: SLF001  # one idea in two classes
             self._number,
-            lambda: parts.read_relation(self._store.path, predicate.arity, found.files),
+            lambda: parts.read_relation(
+                self._store.path, predicate.arity, found.files, found.deltas
+            ),
         )
 
     def __contains__(self, predicate: object) -> bool:

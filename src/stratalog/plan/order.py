@@ -1,21 +1,32 @@
 """Join orders from statistics: in which order a rule's atoms are read, and by which columns.
 
-An order is judged by the sum of the estimated sizes of its intermediate results. Up to EXHAUSTIVE
-atoms all left-deep orders are compared (dynamic programming over sets of atoms), beyond that the
-next atom is the one that keeps the result smallest.
+An order is judged by the estimated work of its reads. Up to EXHAUSTIVE atoms all left-deep orders
+are compared (dynamic programming over sets of atoms), beyond that the next atom is the one that
+keeps the result smallest. Atoms that bind the same last variable are read together: per binding
+the shortest of their lists is followed and the others are looked up, so that a cyclic body is not
+evaluated by trying all pairs.
+
+A small delta is always read first, so that work follows the size of the change. A delta that is
+known to be large may be read anywhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from stratalog.lang.syntax import Atom, Bind, Filter, Predicate, Variable
 from stratalog.plan.delta import Role, Version
 from stratalog.plan.lower import expression_variables, variables_of
 
 EXHAUSTIVE = 6
+LEAST_MET = 2.0  # facts per binding below which atoms are better read one after the other
+LEAST_GAIN = 0.5  # an order that begins elsewhere must be so much cheaper than the delta's own
+SHORTEST = 0.7  # of lists that are about equally long on average, the shortest has that much
+
+# Relative costs: a fact scanned, a key looked for, a fact met in its list, a fact looked up.
+SCANNED, SOUGHT, FOLLOWED, LOOKED_UP = 1.0, 4.0, 4.0, 6.0
 
 
 class Statistics(Protocol):
@@ -35,6 +46,7 @@ class Read:
     atom: Atom
     role: Role
     bound: tuple[int, ...]
+    together: bool = False  # with the read before: both bind the same variable
 
     @property
     def negated(self) -> bool:
@@ -49,71 +61,99 @@ class Compute:
 
 
 Step = Read | Compute
+Group = tuple[int, ...]  # atoms of the body that are read together, mostly one
 
 
-def join_order(version: Version, statistics: Statistics) -> tuple[Step, ...]:
-    """Return the steps that evaluate a version of a rule."""
-    rule = version.rule
-    rest = set(range(len(rule.body)))
-    first: list[tuple[Atom, Role]] = []
-    if version.start is not None and version.negative:
-        first = [(rule.negated[version.start], Role.NEGATED_DELTA)]
-    elif version.start is not None:
-        first = [(rule.body[version.start], Role.DELTA)]
-        rest.discard(version.start)
-    bound = {v for atom, _ in first for v in variables_of(atom)}
-    sequence = _best_sequence(version, frozenset(rest), bound, statistics)
-    atoms = first + [(rule.body[i], version.role(i)) for i in sequence]
-    return _with_checks(version, atoms)
+class _Order(NamedTuple):
+    """A part of a join order, with its estimated work and result."""
+
+    cost: float
+    size: float
+    groups: tuple[Group, ...]
 
 
-def _best_sequence(
-    version: Version, rest: frozenset[int], bound: set[Variable], statistics: Statistics
-) -> tuple[int, ...]:
-    body = version.rule.body
-    if len(rest) <= 1:
-        return tuple(rest)
-    closed = _Closure(version)
-    if len(rest) > EXHAUSTIVE:
-        return _greedy(body, rest, bound, closed, statistics)
-    best: dict[frozenset[int], tuple[float, float, tuple[int, ...]]] = {frozenset(): (0.0, 1.0, ())}
-    for _ in rest:
-        longer: dict[frozenset[int], tuple[float, float, tuple[int, ...]]] = {}
-        for done, (cost, size, sequence) in best.items():
-            known = closed.after(bound, (body[i] for i in sequence))
-            for i in rest - done:
-                grown = size * fan_out(body[i], known, statistics)
-                candidate = (cost + grown, grown, (*sequence, i))
-                key = done | {i}
-                if key not in longer or candidate < longer[key]:
-                    longer[key] = candidate
-        best = longer
-    return best[rest][2]
+def join_order(
+    version: Version, statistics: Statistics, delta_rows: float | None = None
+) -> tuple[Step, ...]:
+    """Return the steps that evaluate a version of a rule.
+
+    `delta_rows` is the size of the version's delta if it is large enough not to be read first.
+    """
+    search = _Search(version, statistics, delta_rows)
+    return _with_checks(version, search.best().groups, listed=search.is_listed())
 
 
-def _greedy(
-    body: tuple[Atom, ...],
-    rest: frozenset[int],
-    bound: set[Variable],
-    closed: _Closure,
-    statistics: Statistics,
-) -> tuple[int, ...]:
-    sequence: list[int] = []
-    while len(sequence) < len(rest):
-        known = closed.after(bound, (body[i] for i in sequence))
-        left = [i for i in sorted(rest) if i not in sequence]
-        sequence.append(min(left, key=lambda i: fan_out(body[i], known, statistics)))
-    return tuple(sequence)
+class _Search:
+    """Looks for the cheapest order of a version's positive atoms."""
 
-
-class _Closure:
-    """Which variables are known once some atoms are read: theirs, and those that BINDs compute."""
-
-    def __init__(self, version: Version) -> None:
+    def __init__(self, version: Version, statistics: Statistics, delta_rows: float | None) -> None:
+        self._version = version
+        self._body = version.rule.body
+        self._statistics = statistics
+        self._delta_rows = delta_rows
         self._binds = [b for b in version.rule.builtins if isinstance(b, Bind)]
 
-    def after(self, bound: Iterable[Variable], atoms: Iterable[Atom]) -> set[Variable]:
-        known = {*bound, *(v for atom in atoms for v in variables_of(atom))}
+    def best(self) -> _Order:
+        """Return the cheapest order: the delta comes first unless it is large."""
+        everything = frozenset(range(len(self._body)))
+        begun = _Order(0.0, 1.0, ())
+        start = self._version.start
+        if start is None or self._version.negative:
+            return self._complete(begun, everything)
+        first = _Order(1.0, 1.0, ((start,),))
+        if self._delta_rows is not None and len(everything) > 1:
+            first = self._reading(begun, start, set())
+        order = self._complete(first, everything - {start})
+        if self._delta_rows is None or not 1 < len(everything) <= EXHAUSTIVE:
+            return order
+        free = self._complete(begun, everything)
+        return free if free.cost < LEAST_GAIN * order.cost else order
+
+    def _complete(self, begun: _Order, rest: frozenset[int]) -> _Order:
+        if len(rest) <= 1 and (self._delta_rows is None or len(self._body) == 1):
+            return begun._replace(groups=(*begun.groups, *((i,) for i in rest)))  # no choice
+        if len(rest) > EXHAUSTIVE:
+            return self._greedy(begun, rest)
+        best = {frozenset[int](): begun}
+        by_size: list[set[frozenset[int]]] = [set() for _ in range(len(rest) + 1)]
+        by_size[0].add(frozenset())
+        for done in (each for level in by_size for each in level):
+            for order in self._longer(best[done], rest - done):
+                key = done.union(*order.groups[len(best[done].groups) :])
+                if key not in best or order < best[key]:
+                    best[key] = order
+                    by_size[len(key)].add(key)
+        return best[rest]
+
+    def _greedy(self, begun: _Order, rest: frozenset[int]) -> _Order:
+        order, left = begun, set(rest)
+        while left:
+            longer = self._longer(order, frozenset(left))
+            order = min(longer, key=lambda o: (o.size, o.cost, o.groups))
+            left.difference_update(order.groups[-1])
+        return order
+
+    def _longer(self, order: _Order, rest: frozenset[int]) -> Iterator[_Order]:
+        """Yield the order with one more read."""
+        known = self._known(order)
+        last: dict[Variable, list[int]] = {}
+        for i in sorted(rest):
+            yield self._reading(order, i, known)
+            atom = self._body[i]
+            missing = {v for v in variables_of(atom) if v not in known}
+            if len(missing) == 1 and 0 < len(bound_columns(atom, known)) == len(atom.args) - 1:
+                last.setdefault(missing.pop(), []).append(i)
+        for variable, group in last.items():
+            met = self._met(group, known)
+            if len(group) > 1 and met >= LEAST_MET:
+                yield self._meeting(order, tuple(group), met, {*known, variable})
+
+    def _known(self, order: _Order) -> set[Variable]:
+        """Return the variables that the order's atoms bind, and those that BINDs compute then."""
+        version = self._version
+        known = {v for group in order.groups for i in group for v in variables_of(self._body[i])}
+        if version.negative and version.start is not None:
+            known.update(variables_of(version.rule.negated[version.start]))
         changed = bool(self._binds)
         while changed:
             ready = {
@@ -122,6 +162,56 @@ class _Closure:
             changed = not ready <= known
             known |= ready
         return known
+
+    def is_listed(self) -> bool:
+        """Return whether a delta that is read first is scanned: always, unless it has constants.
+
+        A large delta with constants may be cheaper to find among all facts that have these.
+        """
+        if self._delta_rows is None or self._version.start is None or self._version.negative:
+            return True
+        atom = self._body[self._version.start]
+        found = SOUGHT + FOLLOWED * fan_out(atom, set(), self._statistics)
+        return not bound_columns(atom, set()) or SCANNED * self._delta_rows <= found
+
+    def _reading(self, order: _Order, i: int, known: set[Variable]) -> _Order:
+        atom = self._body[i]
+        bound = bound_columns(atom, known)
+        met = order.size * fan_out(atom, known, self._statistics)
+        if not known and self._version.role(i) is Role.DELTA and self.is_listed():
+            cost = SCANNED * order.size * (self._delta_rows or 1.0)
+        elif len(bound) == len(atom.args):
+            cost = LOOKED_UP * order.size
+        elif bound:
+            cost = SOUGHT * order.size + FOLLOWED * met
+        else:
+            cost = SCANNED * met
+        size = met * self._share(i)
+        return _Order(order.cost + cost, size, (*order.groups, (i,)))
+
+    def _met(self, group: Iterable[int], known: set[Variable]) -> float:
+        return min(fan_out(self._body[i], known, self._statistics) for i in group)
+
+    def _meeting(self, order: _Order, group: Group, met: float, known: set[Variable]) -> _Order:
+        """Return the order with a group of atoms read together; `known` has their variable."""
+        others = len(group) - 1
+        cost = SOUGHT * len(group) + SHORTEST * (FOLLOWED + LOOKED_UP * others) * met
+        kept = [fan_out(self._body[i], known, self._statistics) * self._share(i) for i in group]
+        size = order.size * met
+        for share in sorted(kept)[:others]:
+            size *= share
+        return _Order(order.cost + order.size * cost, size, (*order.groups, group))
+
+    def _share(self, i: int) -> float:
+        """Return which part of an atom's facts is in the set that it is read from."""
+        rows = self._statistics.rows(self._body[i].predicate)
+        start = self._version.start
+        if self._delta_rows is None or start is None or not rows:
+            return 1.0
+        if self._body[i].predicate != self._body[start].predicate:
+            return 1.0
+        in_delta = min(1.0, self._delta_rows / rows)
+        return {Role.DELTA: in_delta, Role.OLD: 1.0 - in_delta}.get(self._version.role(i), 1.0)
 
 
 def fan_out(atom: Atom, known: set[Variable], statistics: Statistics) -> float:
@@ -133,15 +223,20 @@ def fan_out(atom: Atom, known: set[Variable], statistics: Statistics) -> float:
     return matching
 
 
-def visits(steps: Iterable[Step], statistics: Statistics) -> float:
-    """Return about how many facts a join order meets per fact of its first relation."""
-    total, size = 1.0, 1.0
+def visits(steps: Iterable[Step], statistics: Statistics, delta_rows: float | None = None) -> float:
+    """Return about how many facts a join order meets per fact of its delta, or first relation."""
     reads = [step for step in steps if isinstance(step, Read)]
-    for read in reads[1:]:
-        known = {a for i in read.bound if isinstance(a := read.atom.args[i], Variable)}
-        size *= 1.0 if read.negated else fan_out(read.atom, known, statistics)
-        total += max(size, 1.0 if total == 1.0 else 0.0)
-    return total
+    total, size, given = 1.0, 1.0, 1.0
+    if delta_rows is not None and reads and reads[0].role is not Role.DELTA:
+        given = delta_rows
+        total = size = fan_out(reads[0].atom, set(), statistics)
+    known: set[Variable] = set()
+    for place, read in enumerate(reads):
+        if place:
+            size *= 1.0 if read.negated else fan_out(read.atom, known, statistics)
+            total += max(size, 1.0 if total == 1.0 else 0.0)
+        known.update(variables_of(read.atom))
+    return total / given
 
 
 def bound_columns(atom: Atom, known: set[Variable]) -> tuple[int, ...]:
@@ -149,7 +244,7 @@ def bound_columns(atom: Atom, known: set[Variable]) -> tuple[int, ...]:
     return tuple(i for i, a in enumerate(atom.args) if not isinstance(a, Variable) or a in known)
 
 
-def _with_checks(version: Version, atoms: list[tuple[Atom, Role]]) -> tuple[Step, ...]:
+def _with_checks(version: Version, groups: tuple[Group, ...], *, listed: bool) -> tuple[Step, ...]:
     """Return the reads with every filter, BIND and negated atom as early as its variables allow."""
     rule = version.rule
     checks: dict[int, tuple[set[Variable], Step]] = {}
@@ -164,9 +259,19 @@ def _with_checks(version: Version, atoms: list[tuple[Atom, Role]]) -> tuple[Step
     known: set[Variable] = set()
     steps: list[Step] = []
     _add_ready(checks, known, steps)
-    for atom, role in atoms:
-        steps.append(Read(atom, role, bound_columns(atom, known)))
+    if version.negative and version.start is not None:
+        atom = rule.negated[version.start]
+        steps.append(Read(atom, Role.NEGATED_DELTA, ()))
         known.update(variables_of(atom))
+        _add_ready(checks, known, steps)
+    for group in groups:
+        before = set(known)
+        for place, i in enumerate(group):
+            role, bound = version.role(i), bound_columns(rule.body[i], before)
+            if role is Role.DELTA and not before and listed:
+                bound = ()
+            steps.append(Read(rule.body[i], role, bound, together=place > 0))
+        known.update(v for i in group for v in variables_of(rule.body[i]))
         _add_ready(checks, known, steps)
     return tuple(steps)
 

@@ -46,6 +46,12 @@ class Stratum:
     nonrecursive: tuple[PlannedRule, ...]
     recursive: tuple[PlannedRule, ...]
 
+    @property
+    def reads(self) -> frozenset[Predicate]:
+        """The predicates in the bodies of its rules."""
+        rules = (*self.nonrecursive, *self.recursive)
+        return frozenset(a.predicate for rule in rules for a in (*rule.body, *rule.negated))
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 
-from stratalog.facts.engine import Count, Engine
+from stratalog.facts.counts import Count
+from stratalog.facts.engine import Engine
 from stratalog.facts.labels import E, I
 from stratalog.facts.sets import Over
 from stratalog.plan.rules import PlannedRule, Stratum

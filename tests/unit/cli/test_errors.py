@@ -144,7 +144,7 @@ def test_wrong_options(command, option, status, said):
     assert not Path("kb").exists()
 
 
-@pytest.mark.parametrize("name", ["update", "explain", "stream", "bench"])
+@pytest.mark.parametrize("name", ["explain", "stream"])
 def test_commands_of_later_versions_are_refused(command, name):
     done = command(name, "kb")
     assert (done.status, done.out) == (2, "")

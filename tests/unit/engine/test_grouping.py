@@ -8,13 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stratalog.engine.columnar import group_rows
 from stratalog.engine.columnar import grouping as grouping_module
 from stratalog.engine.columnar.expressions import Evaluator
 from stratalog.engine.columnar.grouping import reduce_groups
 from stratalog.lang.builtins import ExpressionError, evaluate
 from stratalog.lang.reductions import reduce_terms
 from stratalog.lang.syntax import Call, Reduction, Variable
-from stratalog.lang.values import IRI, term_of
+from stratalog.lang.terms import XSD
+from stratalog.lang.values import IRI, BNode, Literal, term_of
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.plan.rules import Grouping
 
@@ -26,11 +28,34 @@ integers = st.one_of(
 doubles = st.sampled_from(
     [0.0, -0.0, 0.1, 0.2, 1e308, -1e308, 5e-324, math.inf, -math.inf, math.nan]
 )
+decimals = st.one_of(
+    st.decimals(-100, 100, places=2),
+    st.integers(-3, 3),
+    st.sampled_from(
+        [Decimal(text) for text in ("0.1", "1.000000001", "0.0000000001", "123456789012345678.5")]
+    ),
+)
+names = st.sampled_from(
+    [IRI("a"), IRI("b"), BNode("z"), "", "a", "b", "\uffff", "\U0001f600", "\u00e9"]
+)
+odd = st.sampled_from(
+    [
+        *(Literal(text, datatype=XSD + "integer") for text in ("5.0", "x", "1")),
+        *(Literal(text, datatype=XSD + "decimal") for text in ("1.2.3", "7.0", "x")),
+        *(Literal(text, datatype=XSD + "float") for text in ("0.1", "2.5")),
+        Literal("3", datatype=XSD + "int"),
+        Literal("a", lang="en"),
+        Decimal("0.5"),
+        1,
+        0.5,
+        True,
+    ]
+)
 mixed = st.one_of(integers, doubles, st.sampled_from(["a", "b", Decimal("0.1"), IRI("a"), True]))
 columns_of_values = st.one_of(
     *(
         st.lists(st.tuples(keys, keys, kind.map(term_of)), max_size=15)
-        for kind in (integers, doubles, mixed)
+        for kind in (integers, doubles, decimals, names, odd, mixed)
     )
 )
 expressions = st.sampled_from([X, Call("+", (X, X)), term_of(1), None])
@@ -72,8 +97,7 @@ def actual_rows(grouping, rows):
     return set(found)
 
 
-@settings(deadline=None)
-@given(
+groups_and_parts = (
     st.sampled_from([(), (G,), (G, H)]),
     st.lists(
         st.tuples(
@@ -84,7 +108,26 @@ def actual_rows(grouping, rows):
     ),
     columns_of_values,
 )
+
+
+@settings(deadline=None)
+@given(*groups_and_parts)
 def test_groups_give_what_single_groups_give(group, parts, rows):
+    check(group, parts, rows)
+
+
+@settings(deadline=None)
+@given(*groups_and_parts)
+def test_many_groups_give_what_single_groups_give(group, parts, rows):
+    with pytest.MonkeyPatch.context() as patch:  # what is done with more groups and rows than here
+        patch.setattr(grouping_module, "_FEW", 0)
+        patch.setattr(group_rows, "ROWS", 4)
+        patch.setattr(group_rows, "TABLE_PER_ROW", -(10**9))
+        patch.setattr(group_rows, "BITS_PER_ROW", -(10**9))
+        check(group, parts, rows)
+
+
+def check(group, parts, rows):
     reductions = tuple(
         Reduction("COUNT" if expression is None else function, distinct, expression, N)
         for function, distinct, expression in parts
@@ -107,7 +150,38 @@ def test_a_group_with_an_error_gives_no_fact():
 
 def test_many_slow_groups_are_read_in_parts(monkeypatch):
     monkeypatch.setattr(grouping_module, "_CHUNK", 3)
-    rows = [(term_of(i % 70), term_of(i), term_of(Decimal(i))) for i in range(140)]
-    grouping = Grouping((G,), (Reduction("MAX", False, X, N),))
-    found = actual_rows(grouping, rows)
-    assert found == {(term_of(i), term_of(Decimal(i + 70))) for i in range(70)}
+    floats = [term_of(Literal(str(i), datatype=XSD + "float")) for i in range(140)]
+    rows = [(term_of(i % 70), term_of(i), floats[i]) for i in range(140)]
+    check((G,), [(function, False, X) for function in ("MAX", "SUM")], rows)
+
+
+def test_sums_that_pairs_cannot_hold_are_added_again(monkeypatch):
+    monkeypatch.setattr(grouping_module, "_FEW", 0)
+    values = [1e300, 1.0, 1e-300, -1e300, 3, 2**53 + 1]
+    rows = [(term_of(g), term_of(i), term_of(v)) for g in (1, 2) for i, v in enumerate(values[g:])]
+    for function in ("SUM", "AVG"):
+        check((G,), [(function, False, X)], rows)
+
+
+def test_sums_beyond_64_bits_are_exact():
+    rows = [(term_of(i % 2), term_of(i), term_of(-(10**18) + 1 + i % 3)) for i in range(60)]
+    for function in ("SUM", "AVG"):
+        check((G,), [(function, False, X)], rows)
+
+
+def test_carries_of_limbs_are_moved_in_time(monkeypatch):
+    monkeypatch.setattr(group_rows, "ROWS", 4)
+    monkeypatch.setattr(grouping_module, "ROWS", 4)
+    monkeypatch.setattr(grouping_module.sums, "SETTLE_AFTER", 8)
+    rows = [(term_of(1), term_of(i), term_of(-0.1 * i)) for i in range(50)]
+    check((G,), [("SUM", False, X)], rows)
+
+
+def test_many_different_sums_get_their_ids():
+    rows = [
+        (term_of(i % 3000), term_of(i), term_of(i * 10**9 + 0.25 * (i % 2))) for i in range(6000)
+    ]
+    whole = [(g, i, term_of(int(float(x.text)))) for g, i, x in rows]
+    for given_rows in (rows, whole):
+        parts = [(function, False, X) for function in ("SUM", "AVG", "MIN", "MAX")]
+        check((G,), parts, given_rows)

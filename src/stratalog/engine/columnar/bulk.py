@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 LEAST = sized(4096, 2)  # facts to start from below which the plan interpreter is better
 GAIN = 3.0  # how much cheaper a fact met on a path is than one met by the plan interpreter
+SWEEP = 16.0  # constants that buffers are made for at the cost of one fact met on a path
 WORK = sized(20_000_000, 3)  # steps of a kernel call: well below a second, so that Ctrl-C works
 FEW = sized(256, 2)  # starts below which one thread is enough
 
@@ -77,6 +78,7 @@ class Bulk:
     def __init__(self, engine: ColumnarEngine) -> None:
         self._engine = engine
         self._kept: dict[tuple[int, bool, int], Adjacency] = {}
+        self.derived = 0  # heads, with their multiplicities
 
     def is_worth_it(self, planned: Planned) -> bool:
         """Return whether following a path touches less than joining fact by fact, by estimate."""
@@ -86,6 +88,7 @@ class Bulk:
         if given < LEAST:
             return False
         cost, _ = self._survey(planned, planned.path)
+        cost += self._engine.constants / SWEEP
         return cost < GAIN * given * planned.visits
 
     def _size(self, atom: Atom, *, is_delta: bool = False) -> int:
@@ -143,6 +146,7 @@ class Bulk:
         head.segments.expect(head, max(0, SMALL + 1 - head.rows))
         is_shared = threads.count > 1 and starts.size >= FEW and head.segments.by == 0
         lanes = self._lanes(starts, threads.count if is_shared else 1)
+        before = self.derived
         if is_shared:
             head.lanes.share(head, threads.count)
         try:
@@ -153,11 +157,12 @@ class Bulk:
                         raise too_many_derivations(self._engine.running)
                     if lane.status == k.STUCK:
                         head.unblock(lane.unmerged, lane.number)
+                self.derived = before + sum(lane.derived for lane in lanes)
                 self._engine.check()
         finally:
             if is_shared:
                 head.lanes.unshare(head)
-        return sum(lane.derived for lane in lanes)
+        return self.derived - before
 
     def _lanes(self, starts: Ids, count: int) -> list[_Lane]:
         vertices = self._engine.constants
@@ -172,7 +177,8 @@ class Bulk:
         of_lane = lane.starts, lane.progress, lane.buffers, lane.ahead
         while True:
             at = head.descriptor, lane.number, planned.mode, levels, tables
-            lane.status = int(paths.follow(*at, *of_lane, self._engine.threads.stop, WORK))
+            until = self._engine.threads.stop, self._engine.slice_of_work(WORK)
+            lane.status = int(paths.follow(*at, *of_lane, *until))
             full = head.lanes.stopped_by(lane.number) if lane.status == k.STUCK else -1
             if full < 0:
                 return
@@ -182,8 +188,9 @@ class Bulk:
         relation = self._engine.relation(planned.rule.body[hop.atom].predicate)
         index = relation.index((0 if hop.forward else 1,))
         index.catch_up(relation)
-        described = self._engine.sets.number(self._described(planned, hop))
-        return Chain(relation, index.at, 1 if hop.forward else 0, described)
+        described = self._described(planned, hop)
+        number = self._engine.sets.number(described, relation.predicate)
+        return Chain(relation, index.at, 1 if hop.forward else 0, number)
 
     def _lay_out(self, planned: Planned, hop: Hop) -> Adjacency:
         relation = self._engine.relation(planned.rule.body[hop.atom].predicate)
@@ -192,7 +199,7 @@ class Bulk:
         return self._laid_out(relation, self._described(planned, hop), hop.forward)
 
     def _key(self, relation: Relation, described: FactSet, forward: bool) -> tuple[int, bool, int]:
-        return relation.number, forward, self._engine.sets.number(described)
+        return relation.number, forward, self._engine.sets.number(described, relation.predicate)
 
     def _laid_out(self, relation: Relation, described: FactSet, forward: bool) -> Adjacency:
         """Return the facts of a set by one column, kept as long as the relation does not change."""

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from stratalog.engine.columnar.index import Index
 from stratalog.engine.columnar.relation import Relation
-from stratalog.kernels import plan as k
+from stratalog.kernels import steps as k
 from stratalog.lang.syntax import Argument, Atom, Bind, Filter, Predicate, Variable
 from stratalog.lang.terms import Term
 from stratalog.plan.delta import Role
@@ -48,7 +48,8 @@ class Lookup:
 
     relation: Callable[[Predicate], Relation]
     constant: Callable[[Term], int]
-    sets: dict[Role, int]  # number of the truth table of each role
+    table: Callable[[Role, Predicate], int]  # number of the truth table of each role
+    is_large: bool  # the plan is for many facts
 
 
 def compile_steps(
@@ -121,7 +122,9 @@ class _Compiler:
         outputs: tuple[Argument, ...],
         lookup: Lookup,
     ) -> None:
-        self._reads = reads
+        self._groups: list[list[Read]] = []
+        for read in reads:
+            self._groups.append([*self._groups.pop(), read] if read.together else [read])
         self._inputs = inputs
         self._outputs = outputs
         self._lookup = lookup
@@ -135,9 +138,9 @@ class _Compiler:
         if self._inputs is not None:
             steps.append(self._table_step(live[len(steps)]))
             bound.update(self._inputs)
-        for read in self._reads:
-            steps.append(self._step(read, bound, live[len(steps)]))
-            bound.update(variables_of(read.atom))
+        for group in self._groups:
+            steps.append(self._group(group, bound, live[len(steps)]))
+            bound.update(v for read in group for v in variables_of(read.atom))
         steps.append(self._output())
         plan = self._assemble(steps, head, mode)
         return Segment(
@@ -154,8 +157,8 @@ class _Compiler:
         """Return for each step the variables needed after it."""
         needed = {a for a in self._outputs if isinstance(a, Variable)}
         live = [needed]
-        for read in reversed(self._reads):
-            live.append(live[-1] | set(variables_of(read.atom)))
+        for group in reversed(self._groups):
+            live.append(live[-1] | {v for read in group for v in variables_of(read.atom)})
         if self._inputs is None:
             live.pop()
         return live[::-1]
@@ -174,6 +177,31 @@ class _Compiler:
         binds = [x for i, v in enumerate(inputs) if v in live for x in (i, self._slot(v))]
         return [k.SCAN_TABLE, 0, 0, 0, 0, len(binds) // 2, 0, 0, *binds]
 
+    def _group(self, group: list[Read], bound: set[Variable], live: set[Variable]) -> list[int]:
+        return self._meet(group, bound, live) if group[1:] else self._step(group[0], bound, live)
+
+    def _meet(self, group: list[Read], bound: set[Variable], live: set[Variable]) -> list[int]:
+        """Return a step that binds the one variable that all atoms of a group miss."""
+        (variable,) = {v for v in variables_of(group[0].atom) if v not in bound}
+        copies = [self._slot(v) for v in sorted(bound & live)]
+        record = [k.MEET, len(group), self._slot(variable), 0, 0, 0, 0, len(copies), *copies]
+        atoms: list[int] = []
+        for read in group:
+            record.append(k.LISTS + len(copies) + len(group) + len(atoms))
+            atoms += self._met_atom(read, variable)
+        return record + atoms
+
+    def _met_atom(self, read: Read, variable: Variable) -> list[int]:
+        relation = self._lookup.relation(read.atom.predicate)
+        index = relation.index(read.bound)
+        index.count(relation, is_large=self._lookup.is_large)
+        self._indexes.append((relation, index))
+        table = self._lookup.table(read.role, relation.predicate)
+        record = [relation.number, index.number, table]
+        for argument in read.atom.args:
+            record += (k.MET, 0) if argument == variable else self._value(argument)
+        return record
+
     def _step(self, read: Read, bound: set[Variable], live: set[Variable]) -> list[int]:
         relation = self._lookup.relation(read.atom.predicate)
         operation, keys, index = self._access(read, relation)
@@ -182,13 +210,18 @@ class _Compiler:
         if operation in {k.MEMBER, k.ABSENT}:
             keys, binds, checks = tuple(range(relation.arity)), [], []
         key_values = [x for c in keys for x in self._value(read.atom.args[c])]
-        record = [operation, relation.number, index, self._lookup.sets[read.role]]
+        record = [
+            operation,
+            relation.number,
+            index,
+            self._lookup.table(read.role, relation.predicate),
+        ]
         record += [len(keys), len(binds) // 2, len(checks) // 3, len(copies)]
         return record + key_values + binds + checks + copies
 
     def _access(self, read: Read, relation: Relation) -> tuple[int, tuple[int, ...], int]:
         """Return the operation, its key columns and the number of the index."""
-        if read.role is Role.DELTA:
+        if read.role is Role.DELTA and not read.bound:
             return k.SCAN_DELTA, (), 0
         if read.role is Role.NEGATED_DELTA:
             return k.SCAN_NEGATED_DELTA, (), 0

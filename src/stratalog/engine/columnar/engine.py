@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any
@@ -11,9 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stratalog.engine.columnar.backward import Backward
 from stratalog.engine.columnar.batch import ColumnarBatch
 from stratalog.engine.columnar.evaluate import Evaluation
 from stratalog.engine.columnar.joins import rule_text
+from stratalog.engine.columnar.journal import Journal
 from stratalog.engine.columnar.membership import Sets
 from stratalog.engine.columnar.planned import Planned, Planner, RuleIndex
 from stratalog.engine.columnar.relation import Directory, Ids, Relation
@@ -21,14 +24,20 @@ from stratalog.engine.columnar.saturate import Saturation
 from stratalog.engine.columnar.settle import settle
 from stratalog.engine.columnar.statistics import RelationStatistics
 from stratalog.engine.columnar.threads import Threads
-from stratalog.facts.engine import Closed, Count
+from stratalog.facts.counts import Count
+from stratalog.facts.engine import BudgetSpentError, Closed, Regrouped
 from stratalog.facts.labels import DELTA, DELTA_NEGATED, I
 from stratalog.facts.limits import Limits
 from stratalog.facts.sets import Batch, FactSet, Label
 from stratalog.facts.terms import Terms
 from stratalog.kernels import rows as kernels
 from stratalog.lang.syntax import Predicate
+from stratalog.lang.terms import Term
 from stratalog.plan.rules import PlannedRule
+
+Columns = Sequence[Ids] | npt.NDArray[np.uint32]
+
+SCAFFOLDING = (DELTA, DELTA_NEGATED)  # marks that no call leaves on a fact
 
 
 @dataclass(slots=True)
@@ -62,10 +71,13 @@ class ColumnarEngine:
         self.computed_profile: dict[int, RuleProfile] = defaultdict(RuleProfile)  # by rule index
         self.allocated = 0
         self.running = "loading facts"
-        self._planner = Planner(self)
+        self.planner = Planner(self)
         self._evaluation = Evaluation(self)
         self._saturation = Saturation(self)
         self._accounting = Lock()
+        self._backward = Backward(self)
+        self._journal: Journal | None = None
+        self._most_work: int | None = None
         self._rule_indexes: dict[int, RuleIndex] = {}
 
     # -- facts
@@ -86,10 +98,26 @@ class ColumnarEngine:
         relation = self.relation(predicate)
         block = np.asarray(columns, np.uint32).reshape(predicate.arity, size)
         self._loaded = max(self._loaded, int(block.max(initial=0)) + 1)
-        relation.segments.expect(relation, size)
-        self._evaluation.merge(relation, block, kernels.AS_EXPLICIT)
+        relation.expect(size)
+        self._evaluation.merge(relation, relation.segments.clustered(block), kernels.AS_EXPLICIT)
         relation.take_touched()
         relation.changes += 1
+
+    def store(self, predicate: Predicate, columns: Columns, size: int) -> ColumnarBatch:
+        """Return the facts, stored without a mark where they are new."""
+        relation = self.relation(predicate)
+        block = np.asarray(columns, np.uint32).reshape(predicate.arity, size)
+        self._loaded = max(self._loaded, int(block.max(initial=0)) + 1)
+        self._evaluation.merge(relation, block, kernels.UNCOUNTED)
+        rows = relation.take_touched()
+        return ColumnarBatch({relation.number: rows} if rows.size else {})
+
+    def find(self, predicate: Predicate, columns: Columns, size: int) -> ColumnarBatch:
+        """Return those of the facts that are stored, each once."""
+        relation = self.relation(predicate)
+        rows = np.unique(relation.find(columns, size))
+        rows = rows[rows != np.uint32(0xFFFFFFFF)]
+        return ColumnarBatch({relation.number: rows} if rows.size else {})
 
     def restore(
         self,
@@ -101,7 +129,7 @@ class ColumnarEngine:
         """Store facts as they were saved, into a relation that is still empty."""
         relation = self.relation(predicate)
         block = np.asarray(columns, np.uint32).reshape(predicate.arity, labels.size)
-        relation.segments.expect(relation, labels.size)
+        relation.expect(labels.size)
         self._evaluation.merge(relation, block, kernels.UNCOUNTED)
         relation.take_touched()
         if any(count.size and int(count.max()) > np.iinfo(np.int32).max for count in counts):
@@ -118,9 +146,9 @@ class ColumnarEngine:
         """
         self._evaluation.forget(lambda rule: rule.index < 0)
         self._evaluation.bulk.forget()  # it knows relations by number, and numbers come again
-        self._planner.forget(lambda rule: rule.index < 0)
+        self.planner.forget(lambda rule: rule.index < 0)
         self._rule_indexes = {key: x for key, x in self._rule_indexes.items() if x.is_kept}
-        self._planner.forget_terms(len(self.terms))
+        self.planner.forget_terms(len(self.terms))
         self._evaluation.forget_terms(len(self.terms))
         for predicate in reversed(predicates):
             relation = self.relations.get(predicate)
@@ -152,11 +180,15 @@ class ColumnarEngine:
 
     def mark(self, batch: Batch, label: Label) -> None:
         for relation, rows in self.parts(batch):
+            if self._journal is not None and label not in SCAFFOLDING:
+                self._journal.marks(relation, rows, label.bit, was_set=False)
             kernels.set_bits(relation.labels, rows, np.uint16(1 << label.bit))
             relation.changes += 1
 
     def unmark(self, batch: Batch, label: Label) -> None:
         for relation, rows in self.parts(batch):
+            if self._journal is not None and label not in SCAFFOLDING:
+                self._journal.marks(relation, rows, label.bit, was_set=True)
             kernels.clear_bits(relation.labels, rows, np.uint16(0xFFFF ^ (1 << label.bit)))
             relation.changes += 1
 
@@ -169,23 +201,110 @@ class ColumnarEngine:
         neg_delta: Batch | None = None,
         *,
         count: Count | None = None,
+        lower: bool = False,
     ) -> ColumnarBatch:
-        mode = kernels.UNCOUNTED if count is None else count.value
+        mode = kernels.UNCOUNTED if count is None else count.value + lower * kernels.LOWER
         planned: Sequence[Planned] = ()
         try:  # a run that is cut short leaves no scaffolding on facts either
             deltas = self._begin(pos_delta, DELTA), self._begin(neg_delta, DELTA_NEGATED)
             if pos_delta is None and neg_delta is None:
                 versions = [v for v in self._rule_index(rules).everything if self._can_fire(v.rule)]
             else:
-                versions = self._rule_index(rules).meeting(*deltas)
-            planned = self._planner.planned(versions, pos, neg, mode)
+                met = self._rule_index(rules).meeting(*deltas)
+                versions = [version for version in met if version.rule.grouping is None]
+            planned = self.planner.planned(versions, pos, neg, mode)
+            if self._journal is not None:
+                self._journal.remember(p.head for p in planned)
             self._evaluation.run(planned)
         finally:
             heads = {p.head.number: p.head for p in planned}
-            touched = {n: relation.take_touched() for n, relation in heads.items()}
+            touched = {n: self._take(relation, count) for n, relation in heads.items()}
             self._end(pos_delta, DELTA)
             self._end(neg_delta, DELTA_NEGATED)
         return ColumnarBatch({n: rows for n, rows in touched.items() if rows.size})
+
+    def _take(self, relation: Relation, count: Count | None) -> Ids:
+        """Return the rows that were touched, and remember their counts for `roll_back`."""
+        touched, before = relation.lanes.take(relation.labels)
+        if self._journal is not None and count is not None:
+            self._journal.counts(relation, touched, count.value, before)
+        return touched
+
+    def predicates_of(self, batch: Batch) -> frozenset[Predicate]:
+        return frozenset(relation.predicate for relation, _ in self.parts(batch))
+
+    def change_count(self, batch: Batch, count: Count, change: int) -> None:
+        for relation, rows in self.parts(batch):
+            before = relation.counts[count.value][rows].astype(np.int64)
+            if self._journal is not None:
+                self._journal.counts(relation, rows, count.value, before)
+            after = before + change
+            if not relation.is_wide and int(after.max()) > np.iinfo(np.int32).max:
+                relation.promote_counts()
+            relation.counts[count.value][rows] = after
+
+    def clear_counts(self, batch: Batch) -> None:
+        for relation, rows in self.parts(batch):
+            for count in Count:
+                counts = relation.counts[count.value]
+                if self._journal is not None:
+                    before = counts[rows].astype(np.int64)
+                    self._journal.counts(relation, rows, count.value, before)
+                counts[rows] = 0
+
+    def bodies_of(
+        self,
+        rules: Sequence[PlannedRule],
+        heads: Batch,
+        pos: FactSet,
+        neg: FactSet,
+        wanted: FactSet,
+    ) -> tuple[ColumnarBatch, ColumnarBatch]:
+        return self._backward.bodies_of(rules, heads, pos, neg, wanted)
+
+    def regroup(
+        self,
+        rules: Sequence[PlannedRule],
+        old: FactSet,
+        new: FactSet,
+        lost: Batch,
+        gained: Batch,
+    ) -> Regrouped:
+        return self._backward.regroup(rules, old, new, lost, gained)
+
+    def begin(self) -> None:
+        self._journal = Journal()
+
+    def savepoint(self) -> int:
+        return len(self._journal) if self._journal is not None else 0
+
+    def roll_back(self, to: int | None = None) -> None:
+        if self._journal is not None:
+            self._journal.undo(to or 0)
+        if to is None:
+            self.commit()
+
+    def work(self) -> int:
+        return self._evaluation.work()
+
+    def limit_work(self, more: int | None) -> None:
+        self._most_work = None if more is None else self.work() + more
+
+    def slice_of_work(self, usual: int) -> int:
+        """Return how much a kernel may do before it looks at limits."""
+        if self._most_work is None:
+            return usual
+        return max(1, min(usual, self._most_work - self.work()))
+
+    def commit(self) -> None:
+        if self._journal is not None:
+            self._journal.end()
+            self._journal = None
+
+    def changed_rows(self) -> dict[Predicate, Ids]:
+        """Return the rows whose marks or counts have changed since `begin`."""
+        changed = self._journal.changed() if self._journal is not None else {}
+        return {self.by_number[number].predicate: rows for number, rows in changed.items()}
 
     def saturate(
         self,
@@ -201,7 +320,7 @@ class ColumnarEngine:
         the delta is all there is of their relation. None means: go round by round.
         """
         passes = self._rule_index(rules).passes
-        if passes is None or count is Count.NONRECURSIVE:
+        if passes is None or count is Count.NONRECURSIVE or self._journal is not None:
             return None
         relation = self.relation(rules[0].head.predicate)
         seeds = dict(self.parts(delta)).get(relation)
@@ -227,6 +346,8 @@ class ColumnarEngine:
 
     def check(self) -> None:
         """Raise if a limit is reached."""
+        if self._most_work is not None and self.work() >= self._most_work:
+            raise BudgetSpentError
         self.limits.check_time(self.running)
         if self.limits.max_facts is not None:
             self.limits.check_facts(self.facts_stored(), self.running)
@@ -235,6 +356,26 @@ class ColumnarEngine:
         """Return False if a body atom's relation is empty: such a rule need not even be planned."""
         found = (self.relations.get(atom.predicate) for atom in rule.body)
         return all(relation is not None and relation.rows for relation in found)
+
+    @contextmanager
+    def deltas(
+        self, positive: Batch, negative: Batch | None = None
+    ) -> Iterator[tuple[frozenset[Predicate], frozenset[Predicate]]]:
+        """Let rules read these facts as deltas; gives the predicates of both."""
+        try:
+            yield self._begin(positive, DELTA), self._begin(negative, DELTA_NEGATED)
+        finally:
+            self._end(positive, DELTA)
+            self._end(negative, DELTA_NEGATED)
+
+    def blocks(self, planned: Planned) -> Iterator[npt.NDArray[np.uint32]]:
+        """Yield blocks of a plan's outputs, each overwritten by the next."""
+        self.running = rule_text(planned.rule)
+        return self._evaluation.blocks(planned)
+
+    def constant(self, term: Term) -> int:
+        """Return the number of a constant of a rule."""
+        return self.planner.constant(term)
 
     def _begin(self, delta: Batch | None, label: Label) -> frozenset[Predicate]:
         """Mark the delta and let scans read it; return its predicates."""
@@ -270,7 +411,8 @@ class ColumnarEngine:
     def rows_of(self, relation: Relation, described: FactSet) -> Ids:
         """Return the rows of a relation's facts in a set of labels."""
         rows = np.empty(relation.rows, np.uint32)
-        n = kernels.scan_labels(relation.labels, 0, relation.rows, self.sets.table(described), rows)
+        table = self.sets.table(described, relation.predicate)
+        n = kernels.scan_labels(relation.labels, 0, relation.rows, table, rows)
         return rows[: int(n)]
 
     def size(self, predicate: Predicate, described: FactSet = I) -> int:
@@ -278,7 +420,7 @@ class ColumnarEngine:
         relation = self.relations.get(predicate)
         if relation is None:
             return 0
-        table = self.sets.table(described)
+        table = self.sets.table(described, predicate)
         return int(kernels.count_members(relation.labels, relation.rows, table))
 
     def contains(
@@ -289,12 +431,12 @@ class ColumnarEngine:
         found = relation.find(columns, size)
         stored = found != np.uint32(0xFFFFFFFF)
         result = np.zeros(size, np.bool_)
-        result[stored] = self.sets.table(described)[relation.labels[found[stored]]]
+        result[stored] = self.sets.table(described, predicate)[relation.labels[found[stored]]]
         return result
 
     def answers(self, rule: PlannedRule, described: FactSet = I) -> tuple[list[Ids], int]:
         """Return the columns of the head of a rule that is evaluated but stores nothing."""
-        answers = self._evaluation.answers(self._planner.for_answers(rule, described))
+        answers = self._evaluation.answers(self.planner.for_answers(rule, described))
         return [column[: answers.rows] for column in answers.columns], answers.rows
 
     def profile(self) -> dict[int, RuleProfile]:

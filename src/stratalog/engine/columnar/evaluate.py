@@ -42,6 +42,7 @@ class Evaluation:
         self._joins = Joins(engine)
         self._depths: list[Scratch] = []
         self._ahead = np.empty((2, rows.BLOCK + 1), np.uint64)
+        self._visited = 0  # rows, by plans that run block by block
         self.bulk = Bulk(engine)
 
     def run(self, planned: Sequence[Planned]) -> None:
@@ -62,6 +63,10 @@ class Evaluation:
         """Let go of kept plans of some rules; what they have cost stays in the profile."""
         self._joins.forget(which)
 
+    def work(self) -> int:
+        """Return how many rows were visited, and heads derived in bulk."""
+        return self._visited + self._joins.work() + self.bulk.derived
+
     def forget_terms(self, size: int) -> None:
         """Let go of what is known of ids from `size` on."""
         self._evaluator.forget(size)
@@ -75,12 +80,12 @@ class Evaluation:
     def _run_computed(self, planned: Planned) -> None:
         self._engine.running = rule_text(planned.rule)
         self._catch_up(planned)
-        begun = time.process_time()
+        begun, before = time.process_time(), self._visited
         derived = 0
         for block in self._derived(planned):
             derived += block.shape[1]
             self.merge(planned.head, block, planned.mode)
-        cost = derived, derived, time.process_time() - begun
+        cost = derived, self._visited - before, time.process_time() - begun
         self._engine.computed_profile[planned.rule.index].add(*cost)
 
     def answers(self, planned: Planned) -> Relation:
@@ -93,6 +98,16 @@ class Evaluation:
         finally:
             answers.release()  # they belong to whoever asked
         return answers
+
+    def blocks(self, planned: Planned) -> Iterator[Block]:
+        """Yield blocks of a plan's outputs, each overwritten by the next."""
+        self._catch_up(planned)
+        begun, before = time.process_time(), self._visited
+        try:
+            yield from self._derived(planned)
+        finally:
+            cost = 0, self._visited - before, time.process_time() - begun
+            self._engine.computed_profile[planned.rule.index].add(*cost)
 
     def _catch_up(self, planned: Planned) -> None:
         for segment in planned.segments:
@@ -152,6 +167,7 @@ class Evaluation:
         scratch, engine = self._depths[depth], self._engine
         scratch.fit(segment, engine.arity)
         k.start(scratch.state)
+        before = int(scratch.state[k.WORK])
         status = k.FULL
         while status != k.DONE:
             status = k.evaluate(
@@ -165,13 +181,14 @@ class Evaluation:
                 table,
                 table.shape[1],
                 scratch.out,
-                scratch.state[k.WORK] + WORK_SLICE,
+                scratch.state[k.WORK] + engine.slice_of_work(WORK_SLICE),
             )
             size = int(scratch.state[k.N_OUT])
             if size and status != k.PAUSED:
                 yield scratch.out[: len(segment.outputs), :size]
                 scratch.state[k.N_OUT] = 0
             self._engine.check()
+        self._visited += int(scratch.state[k.WORK]) - before
 
     def _compute(
         self, builtins: Sequence[Filter | Bind], columns: dict[Variable, Ids], size: int

@@ -1,47 +1,58 @@
-"""Aggregates over columns of ids: one row per group."""
+"""Aggregates over columns of ids: one row per group.
+
+Rows get the dense number of their group, and each reduction goes over them once, adding each row to
+its group's sum, size or extreme. Values that are no integers or doubles are reduced as terms.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import pairwise, starmap
 
 import numpy as np
+import numpy.typing as npt
 
 from stratalog.engine.columnar.expression_columns import (
-    DOUBLE,
+    SLOW,
     WHOLE,
     Column,
     Ids,
     Integers,
     Mask,
-    beyond_doubles,
+    States,
 )
-from stratalog.engine.columnar.expressions import ERROR, Evaluator, distinct_rows
-from stratalog.facts.terms import Terms
-from stratalog.lang.builtins_values import ExpressionError
-from stratalog.lang.reductions import (
-    average_of_doubles,
-    average_of_integers,
-    reduce_terms,
-    sum_of_doubles,
+from stratalog.engine.columnar.expressions import ERROR, Evaluator
+from stratalog.engine.columnar.group_rows import (
+    ROWS,
+    TABLE_PER_ROW,
+    Rows,
+    first_rows,
+    numbered,
+    sizes_of,
+    slices,
 )
+from stratalog.facts.terms import Array, Terms
+from stratalog.kernels import groups as k
+from stratalog.kernels import number_texts as texts
+from stratalog.kernels import sums
+from stratalog.lang.builtins_values import INTEGER_RANK, ExpressionError, number_term
+from stratalog.lang.reductions import average_of_integers, reduce_terms, total_order
 from stratalog.lang.syntax import Reduction, Variable
-from stratalog.lang.terms import Term
+from stratalog.lang.terms import BNODE_KIND, DECIMAL, DOUBLE, INTEGER, IRI_KIND, STRING, Term
 from stratalog.plan.rules import Grouping
 
+Bits = npt.NDArray[np.uint64]
+Bytes = npt.NDArray[np.uint8]
+Read = Callable[[Ids], Column]
+
 _CHUNK = 1 << 16  # so many rows are terms of Python at a time
-_LOWEST, _HIGHEST = np.int64(-(2**63)), np.int64(2**63 - 1)
-_SAFE_SUM = float(2**62)  # a bound below this, even if rounded, is a sum that cannot wrap
-
-
-@dataclass(frozen=True, slots=True)
-class _Groups:
-    """Values of a reduction, sorted by group: those of group g begin at starts[g]."""
-
-    values: Ids
-    starts: Integers
-    sizes: Integers
+_TEXTS = 1 << 20  # written together
+_FEW = 2048  # groups whose limbs stay in the cache
+_LOWER = np.int64(0xFFFFFFFF)
+_LARGEST = 10**18 - 1  # the upper halves of 2**32 of them cannot overflow
+_MOST_DIGITS = 9  # after the dot: so many of the unit times 2**32 do not overflow
+_TEXT_FAMILIES = (BNODE_KIND, IRI_KIND, STRING)  # in their order, and by text within each
 
 
 def reduce_groups(
@@ -53,108 +64,318 @@ def reduce_groups(
 ) -> list[Ids]:
     """Return the columns of the group variables and of the reductions, one row per group.
 
-    The `size` rows are distinct matches. A group in which a reduction, or its expression in one
-    match, is an error is left out.
+    The `size` rows are matches. A group in which a reduction, or its expression in one match, is an
+    error is left out.
     """
     width = len(grouping.group) + len(grouping.reductions)
     if size == 0:
         return [np.zeros(0, np.uint32) for _ in range(width)]
-    first, group = distinct_rows([columns[variable] for variable in grouping.group])
-    group = np.broadcast_to(group, (size,))
-    reducer = _Reducer(terms, evaluator, group, len(first))
+    firsts, group = np.zeros(1, np.int64), np.zeros(size, np.uint32)
+    for variable in grouping.group:
+        firsts, group = numbered(group, firsts.size, columns[variable])
+    reducer = _Reducer(terms, evaluator, group, sizes_of(group, firsts.size))
     reduced = [reducer.reduce(reduction, columns, size) for reduction in grouping.reductions]
-    kept = np.ones(len(first), np.bool_)
+    kept = np.ones(firsts.size, np.bool_)
     for column in reduced:
         kept &= column != ERROR
-    heads = [columns[variable][first] for variable in grouping.group]
+    heads = [columns[variable][firsts] for variable in grouping.group]
     return [column[kept] for column in (*heads, *reduced)]
 
 
 class _Reducer:
-    def __init__(self, terms: Terms, evaluator: Evaluator, group: Integers, count: int) -> None:
+    def __init__(self, terms: Terms, evaluator: Evaluator, group: Ids, sizes: Integers) -> None:
         self._terms = terms
         self._evaluator = evaluator
         self._group = group
-        self._count = count
+        self._sizes = sizes
 
     def reduce(self, reduction: Reduction, columns: Mapping[Variable, Ids], size: int) -> Ids:
         """Return the value of the reduction in each group, or ERROR."""
         if reduction.expression is None:
-            return self._evaluator.encode_integers(np.bincount(self._group))
-        values = self._evaluator.evaluate(reduction.expression, columns, size)
-        failed = np.zeros(self._count, np.bool_)
-        failed[self._group[values == ERROR]] = True
-        group = self._group
-        if failed.any():
-            kept = ~failed[group]
-            values, group = values[kept], group[kept]
-        if reduction.distinct:
-            first, _ = distinct_rows([group.astype(np.uint32), values])
-            values, group = values[first], group[first]
-        result = np.full(self._count, ERROR)
-        if values.size:
-            result[~failed] = self._reduced(reduction.function, values, group)
-        return result
-
-    def _reduced(self, function: str, values: Ids, group: Integers) -> Ids:
-        if function == "COUNT":
-            counts = np.bincount(group)
-            return self._evaluator.encode_integers(counts[counts > 0])
-        order = np.argsort(group, kind="stable")
-        ordered = group[order]
-        starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-        sizes = np.diff(np.append(starts, values.size))
-        groups = _Groups(values[order], starts, sizes)
-        column = self._evaluator.numbers(groups.values)
-        whole, double = _computable(function, column, groups)
-        result = np.empty(starts.size, np.uint32)
-        if whole.any():
-            result[whole] = self._reduced_integers(function, column.numbers, groups, whole)
-        if double.any():
-            result[double] = self._reduced_doubles(function, column, groups, double)
-        slow = np.flatnonzero(~(whole | double))
-        if slow.size:
-            result[slow] = self._reduced_terms(function, groups, slow)
-        return result
-
-    def _reduced_integers(
-        self, function: str, numbers: Integers, groups: _Groups, chosen: Mask
-    ) -> Ids:
-        operation = {"MIN": np.minimum, "MAX": np.maximum}.get(function, np.add)
-        results = operation.reduceat(numbers, groups.starts)[chosen]
-        if function != "AVG":
-            return self._evaluator.encode_integers(results)
-        pairs, inverse = np.unique(
-            np.stack([results, groups.sizes[chosen]]), axis=1, return_inverse=True
+            return self._evaluator.encode_integers(self._sizes)
+        values = np.ascontiguousarray(
+            self._evaluator.evaluate(reduction.expression, columns, size), np.uint32
         )
-        averages = [average_of_integers(*pair) for pair in pairs.T.tolist()]
-        ids: Ids = self._terms.encode(averages)
-        return ids[inverse]
+        group, sizes = self._group, self._sizes
+        wrong = values == ERROR
+        if wrong.any():
+            kept = np.ones(sizes.size, np.bool_)
+            kept[group[wrong]] = False
+            of_kept = kept[group]
+            values, group, sizes = values[of_kept], group[of_kept], np.where(kept, sizes, 0)
+        if reduction.distinct and values.size:
+            firsts = first_rows(group, sizes.size, values)
+            values, group = values[firsts], group[firsts]
+            sizes = sizes_of(group, sizes.size)
+        result = np.full(sizes.size, ERROR)
+        filled = sizes > 0
+        if filled.any():
+            reduced = self._reduced(reduction.function, Rows(values, group, sizes))
+            result[filled] = reduced[filled]
+        return result
 
-    def _reduced_doubles(self, function: str, column: Column, groups: _Groups, chosen: Mask) -> Ids:
+    def _reduced(self, function: str, rows: Rows) -> Ids:
+        if function == "COUNT":
+            return self._evaluator.encode_integers(rows.sizes)
         if function in {"MIN", "MAX"}:
-            operation = np.minimum if function == "MIN" else np.maximum
-            keys = operation.reduceat(_order_of_doubles(column.numbers), groups.starts)
-            return self._evaluator.encode_doubles(_doubles_of_order(keys[chosen]))
-        values = column.doubles.tolist()
-        reduce = sum_of_doubles if function == "SUM" else average_of_doubles
-        bounds = zip(groups.starts[chosen].tolist(), groups.sizes[chosen].tolist(), strict=True)
-        results = [reduce(values[start : start + size]) for start, size in bounds]
-        return self._evaluator.encode_doubles(np.array(results).view(np.int64))
+            return self._extremes(function, rows)
+        return self._sums(function, rows)
 
-    def _reduced_terms(self, function: str, groups: _Groups, chosen: Integers) -> Ids:
+    # -- MIN and MAX
+
+    def _extremes(self, function: str, rows: Rows) -> Ids:
+        """Return the id of the least or greatest value of each group."""
+        result, seen = _best(function, self._evaluator.numbers, rows)
+        slow = (seen != 0) & (seen != k.MET_WHOLE) & (seen != k.MET_DOUBLE)
+        if slow.any():
+            ids, ranked = rows.chosen(slow).dense()
+            ranks = np.empty(ids.size, np.int64)
+            ranks[self._order(ids)] = np.arange(ids.size)
+            column = Column(np.full(ids.size, WHOLE), ranks)
+            places, _ = _best(function, partial(_taken, column), ranked)
+            result[slow] = ids[places]
+        return result
+
+    def _order(self, ids: Ids) -> Integers:
+        """Return the places of distinct ids in the total order of their terms."""
+        import pyarrow.compute as pc
+
+        kinds = self._terms.kind_ids[ids]
+        families = [np.flatnonzero(kinds == self._terms.kind_index(f)) for f in _TEXT_FAMILIES]
+        if sum(family.size for family in families) == ids.size:
+            texts_of = (self._terms.texts(ids[family]) for family in families)
+            orders = [pc.array_sort_indices(family).to_numpy() for family in texts_of]
+            return np.concatenate([f[order] for f, order in zip(families, orders, strict=True)])
+        column, _ = self._scaled(ids)
+        if np.all(kinds == self._terms.kind_index(DECIMAL)) and np.all(column.states == WHOLE):
+            return np.argsort(column.numbers)
+        keys = []
+        for part in slices(ids.size, _CHUNK):
+            keys += [total_order(term) for term in self._terms.decode(ids[part])]
+        return np.array(sorted(range(ids.size), key=keys.__getitem__), np.int64)
+
+    # -- SUM and AVG
+
+    def _sums(self, function: str, rows: Rows) -> Ids:
+        """Return the sums or averages, or ERROR; of empty groups anything."""
+        average = function == "AVG"
+        divisors = rows.sizes if average else np.ones(rows.sizes.size, np.int64)
+        whole, bits, seen = _added(self._evaluator.numbers, rows, divisors)
+        result = np.full(rows.sizes.size, ERROR)
+        chosen = seen == k.MET_WHOLE
+        if chosen.any():
+            encode = self._encode_averages if average else self._encode_sums
+            result[chosen] = encode(whole[chosen], divisors[chosen])
+        chosen = (seen & k.MET_DOUBLE != 0) & (seen & (k.MET_SLOW | k.MET_OTHER) == 0)
+        if chosen.any():
+            result[chosen] = self._encode_doubles(bits[chosen])
+        chosen = (seen & k.MET_SLOW != 0) & (seen & k.MET_OTHER == 0)
+        if chosen.any():
+            result[chosen] = self._slow_sums(function, rows.chosen(chosen), divisors[chosen])
+        return result
+
+    def _slow_sums(self, function: str, rows: Rows, divisors: Integers) -> Ids:
+        """Return the sums or averages of groups with numbers that are no integers or doubles."""
+        ids, scaled = rows.dense()
+        column, unit = self._scaled(ids)
+        whole, _, seen = _added(partial(_taken, column), scaled, divisors)
+        result = np.empty(rows.sizes.size, np.uint32)
+        chosen = seen == k.MET_WHOLE
+        if chosen.any():
+            result[chosen] = self._encode_averages(whole[chosen], divisors[chosen] * unit)
+        if not chosen.all():
+            result[~chosen] = self._reduced_terms(function, rows.chosen(~chosen).sorted())
+        return result
+
+    def _scaled(self, ids: Ids) -> tuple[Column, int]:
+        """Return decimals and integers as multiples of one unit, and how many of it are one.
+
+        What does not fit is SLOW.
+        """
+        column = self._evaluator.numbers(ids)
+        numbers, scales = column.numbers.copy(), np.where(column.states == WHOLE, 0, -1)
+        is_decimal = self._terms.kind_ids[ids] == self._terms.kind_index(DECIMAL)
+        numbers[is_decimal], scales[is_decimal] = _read(self._terms.texts(ids[is_decimal]))
+        fits = (scales >= 0) & (scales <= _MOST_DIGITS)
+        digits = int(scales[fits].max(initial=0))
+        factors = 10 ** np.where(fits, digits - scales, 0)
+        fits &= np.abs(numbers) <= _LARGEST // factors
+        return Column(np.where(fits, WHOLE, SLOW), np.where(fits, numbers * factors, 0)), 10**digits
+
+    def _reduced_terms(self, function: str, rows: Rows) -> Ids:
         results: list[Term | None] = []
-        for part in _parts(groups.sizes[chosen]):
-            starts, sizes = groups.starts[chosen[part]], groups.sizes[chosen[part]]
-            ends = np.cumsum(sizes)
-            rows = np.arange(ends[-1]) + np.repeat(starts - ends + sizes, sizes)
-            values = self._terms.decode(groups.values[rows])
-            for end, size in zip(ends.tolist(), sizes.tolist(), strict=True):
-                results.append(_value(function, values[end - size : end]))
+        ends = np.cumsum(rows.sizes)
+        for part in _parts(ends):
+            sizes = rows.sizes[part].tolist()
+            end = int(ends[part][-1])
+            values = self._terms.decode(rows.values[end - sum(sizes) : end])
+            at = 0
+            for size in sizes:
+                results.append(_value(function, values[at : at + size]))
+                at += size
         ids = np.full(len(results), ERROR)
         kept = [place for place, result in enumerate(results) if result is not None]
         ids[kept] = self._terms.encode([result for result in results if result is not None])
         return ids
+
+    # -- ids of results
+
+    def _encode_sums(self, whole: Integers, _divisors: Integers) -> Ids:
+        totals, fits = _totals(whole)
+        result = np.empty(totals.size, np.uint32)
+        result[fits] = self._encode_integers(totals[fits])
+        large = [number_term(INTEGER_RANK, total) for total in _large(whole[~fits])]
+        result[~fits] = self._terms.encode(large)
+        return result
+
+    def _encode_averages(self, whole: Integers, divisors: Integers) -> Ids:
+        totals, fits = _totals(whole)
+        fits &= divisors < texts.DIVISORS
+        result = np.empty(totals.size, np.uint32)
+        result[fits] = self._encode_quotients(totals[fits], divisors[fits])
+        pairs = zip(_large(whole[~fits]), divisors[~fits].tolist(), strict=True)
+        result[~fits] = self._terms.encode(list(starmap(average_of_integers, pairs)))
+        return result
+
+    def _encode_integers(self, numbers: Integers) -> Ids:
+        import pyarrow as pa
+
+        low, high = int(numbers.min(initial=0)), int(numbers.max(initial=0))
+        if numbers.size and high - low <= TABLE_PER_ROW * numbers.size:
+            return self._evaluator.encode_integers(numbers)
+        # Where most numbers differ, finding those that do not would cost more than it saves.
+        return self._interned(
+            INTEGER, numbers.size, lambda part: pa.array(numbers[part]).cast(pa.large_string())
+        )
+
+    def _encode_quotients(self, totals: Integers, divisors: Integers) -> Ids:
+        def spelt(part: slice) -> Array:
+            data, offsets = _room(part, texts.LONGEST_AVERAGE)
+            texts.write_averages(totals[part], divisors[part], data, offsets)
+            return _strings(data, offsets)
+
+        return self._interned(DECIMAL, totals.size, spelt)
+
+    def _encode_doubles(self, bits: Bits) -> Ids:
+        import pyarrow as pa
+
+        def spelt(part: slice) -> Array:
+            # Arrow finds the shortest digits, as Python does, but spells them in its own way.
+            shortest = pa.array(bits[part].view(np.float64)).cast(pa.large_string())
+            _, ends, digits = map(_bytes, shortest.buffers())
+            data, offsets = _room(part, texts.LONGEST_DOUBLE)
+            texts.write_doubles(digits, ends.view(np.int64), data, offsets)
+            return _strings(data, offsets)
+
+        return self._interned(DOUBLE, bits.size, spelt)
+
+    def _interned(self, kind: str, size: int, spelt: Callable[[slice], Array]) -> Ids:
+        """Return the ids of texts of one kind, which are spelt part by part."""
+        result = np.empty(size, np.uint32)
+        for part in slices(size, _TEXTS):
+            result[part] = self._terms.intern(kind, spelt(part))
+        return result
+
+
+# -- sums and their texts
+
+
+def _best(function: str, read: Read, rows: Rows) -> tuple[Ids, States]:
+    """Return the value of each group that reads as the least or greatest, and what was met."""
+    count = rows.sizes.size
+    best, result, seen = np.empty(count, np.int64), np.empty(count, np.uint32), _unmet(count)
+    flip = 0 if function == "MIN" else -1
+    for values, group in rows.parts():
+        column = read(values)
+        k.keep_best(column.states, column.numbers, values, group, flip, best, result, seen)
+    return result, seen
+
+
+def _unmet(count: int) -> States:
+    return np.zeros(count, np.uint8)
+
+
+def _added(read: Read, rows: Rows, divisors: Integers) -> tuple[Integers, Bits, States]:
+    """Return sums of integers in halves, bits of quotients with doubles, and what was met."""
+    count = rows.sizes.size
+    whole, bits = np.zeros((count, 2), np.int64), np.empty(count, np.uint64)
+    seen = _unmet(count)
+    if count <= _FEW:
+        limbs = np.zeros((count, sums.LIMBS), np.int64)
+        for number, (values, group) in enumerate(rows.parts(), 1):
+            column = read(values)
+            sums.add_to_limbs(column.states, column.numbers, group, whole, limbs, seen)
+            if number % (sums.SETTLE_AFTER // ROWS) == 0:
+                sums.settle(limbs)
+        sums.take_limbs(whole, limbs, seen, divisors, bits)
+        return whole, bits, seen
+    pairs = np.zeros((count, 2), np.float64)
+    for values, group in rows.parts():
+        column = read(values)
+        doubles = column.numbers.view(np.float64)
+        sums.add_to_pairs(column.states, column.numbers, doubles, group, whole, pairs, seen)
+    sums.take_pairs(whole, pairs, seen, divisors, bits)
+    chosen = (seen & sums.INEXACT != 0) & (seen & (k.MET_SLOW | k.MET_OTHER) == 0)
+    if chosen.any():
+        _add_again(read, rows, chosen, whole, divisors, bits)
+    return whole, bits, seen
+
+
+def _add_again(
+    read: Read, rows: Rows, chosen: Mask, whole: Integers, divisors: Integers, bits: Bits
+) -> None:
+    """Write the sums of the chosen groups, of which all doubles are finite, to `bits`."""
+    ends = np.cumsum(np.where(chosen, rows.sizes, 0))
+    collected = np.empty(int(ends[-1]), np.int64)
+    groups = np.flatnonzero(chosen)
+    places = ends - rows.sizes
+    starts = places[groups]
+    for values, group in rows.parts():
+        column = read(values)
+        k.collect_doubles(column.states, column.numbers, group, chosen, places, collected)
+    sums.sum_runs(collected, starts, places[groups], groups, whole, divisors, bits)
+
+
+def _totals(whole: Integers) -> tuple[Integers, Mask]:
+    """Return the sums whose halves are given, and which of them are right: fit 64 bits."""
+    upper = whole[:, 0] + (whole[:, 1] >> 32)
+    return (upper << 32) | (whole[:, 1] & _LOWER), (upper >= -(2**31)) & (upper < 2**31)
+
+
+def _taken(column: Column, places: Ids) -> Column:
+    return Column(column.states[places], column.numbers[places])
+
+
+def _large(whole: Integers) -> list[int]:
+    return [(upper << 32) + lower for upper, lower in whole.tolist()]
+
+
+def _room(part: slice, longest: int) -> tuple[Bytes, Integers]:
+    """Return room for the texts of a part, and for their offsets."""
+    count = part.stop - part.start
+    return np.empty(count * longest, np.uint8), np.empty(count + 1, np.int64)
+
+
+def _read(decimals: Array) -> tuple[Integers, Integers]:
+    """Return decimals as integers and the digits after the dot, -1 where they do not fit."""
+    numbers, scales = np.empty(len(decimals), np.int64), np.empty(len(decimals), np.int64)
+    _, offsets, data = map(_bytes, decimals.buffers())
+    texts.read_scaled(data, offsets.view(np.int64), numbers, scales)
+    return numbers, scales
+
+
+def _bytes(buffer: Array) -> Bytes:
+    return np.frombuffer(buffer or b"", np.uint8)
+
+
+def _strings(data: Bytes, offsets: Integers) -> Array:
+    import pyarrow as pa
+
+    buffers = pa.py_buffer(offsets), pa.py_buffer(data)
+    return pa.LargeStringArray.from_buffers(offsets.size - 1, *buffers)
+
+
+# -- terms
 
 
 def _value(function: str, values: list[Term]) -> Term | None:
@@ -164,39 +385,9 @@ def _value(function: str, values: list[Term]) -> Term | None:
         return None
 
 
-def _parts(sizes: Integers) -> Iterator[slice]:
+def _parts(ends: Integers) -> Iterator[slice]:
     """Yield runs of groups, so that only some rows are terms of Python at a time."""
-    blocks = (np.cumsum(sizes) - 1) // _CHUNK
+    blocks = (ends - 1) // _CHUNK
     cuts = np.flatnonzero(np.diff(blocks)) + 1
-    edges = [0, *cuts.tolist(), sizes.size]
+    edges = [0, *cuts.tolist(), ends.size]
     yield from starmap(slice, pairwise(edges))
-
-
-def _computable(function: str, column: Column, groups: _Groups) -> tuple[Mask, Mask]:
-    """Return which groups are computed as integers, and which as doubles."""
-    lowest = np.minimum.reduceat(column.states, groups.starts)
-    highest = np.maximum.reduceat(column.states, groups.starts)
-    whole = (lowest == WHOLE) & (highest == WHOLE)
-    if function in {"MIN", "MAX"}:
-        return whole, lowest == DOUBLE
-    inexact = np.logical_or.reduceat(beyond_doubles(column), groups.starts)
-    double = (lowest >= WHOLE) & (highest == DOUBLE) & ~inexact
-    sizes = np.abs(column.numbers.astype(np.float64))
-    bound = np.maximum.reduceat(sizes, groups.starts) * groups.sizes
-    return whole & (bound < _SAFE_SUM), double
-
-
-def _order_of_doubles(bits: Integers) -> Integers:
-    """Return integers in the total order of doubles: NaN, then by value, -0.0 before 0.0."""
-    values = bits.view(np.float64)
-    return np.where(np.isnan(values), _LOWEST, _flipped(bits))
-
-
-def _doubles_of_order(keys: Integers) -> Integers:
-    """Return the bits of the doubles that `_order_of_doubles` gave the keys of."""
-    return np.where(keys == _LOWEST, np.array(np.nan).view(np.int64), _flipped(keys))
-
-
-def _flipped(bits: Integers) -> Integers:
-    # The larger the bits of a negative double without its sign, the smaller the double.
-    return bits ^ ((bits >> np.int64(63)) & _HIGHEST)

@@ -54,7 +54,9 @@ class Scratch:
         """Make the buffers large enough for a segment over relations of up to this arity."""
         levels = segment.levels + 1
         if self.state.size < k.RUN_STATE + levels * k.LEVEL_STATE:
-            self.state = np.zeros(k.RUN_STATE + levels * k.LEVEL_STATE, np.int64)
+            larger = np.zeros(k.RUN_STATE + levels * k.LEVEL_STATE, np.int64)
+            larger[: self.state.size] = self.state  # the work done so far
+            self.state = larger
         if self.bind.shape[0] < levels * segment.variables:
             self.bind = np.empty((levels * segment.variables, k.BLOCK), np.uint32)
         if self.active.shape[0] < 2 * levels:
@@ -105,6 +107,11 @@ class _Lane:
         k.start(self.scratch.state)
 
     @property
+    def work(self) -> int:
+        state = self.scratch.state
+        return int(state[k.WORK]) if state.size else 0
+
+    @property
     def running(self) -> Planned:
         return self.joined.planned[int(self.batch[k.PLAN_NUMBER])]
 
@@ -120,6 +127,7 @@ class Joins:
     def run(self, planned: Sequence[Planned]) -> None:
         """Evaluate the plans and merge what they derive into their head relations."""
         engine = self._engine
+        self._expect(planned)
         parts = self._divided(planned)
         lanes = self._lanes[: len(parts)]
         for lane, part in zip(lanes, parts, strict=True):
@@ -130,6 +138,18 @@ class Joins:
             engine.threads.run([partial(self._advance, lane) for lane in left])
             for lane in left:
                 self._attend(lane)
+
+    def _expect(self, planned: Sequence[Planned]) -> None:
+        """Make room in heads that are about to receive about all constants of a large column."""
+        for p in planned:
+            if len(p.rule.body) == 1 and (given := self._engine.given_rows(p)) >= MUCH:
+                atom = p.rule.body[0]
+                if p.head.arity == 1 and p.rule.head.args[0] in atom.args:
+                    column = atom.args.index(p.rule.head.args[0])
+                    distinct = self._engine.statistics.distinct(atom.predicate, column)
+                    given = min(given, int(distinct))
+                if given > 2 * p.head.rows:
+                    p.head.expect(given - p.head.rows)
 
     def _divided(self, planned: Sequence[Planned]) -> list[Sequence[Planned]]:
         """Return the plans in a part per thread, if there is much to do, each head in one part."""
@@ -173,8 +193,12 @@ class Joins:
             lane.ahead,
             joined.profile,
             engine.threads.stop,
-            WORK_SLICE,
+            engine.slice_of_work(WORK_SLICE),
         )
+
+    def work(self) -> int:
+        """Return how many rows plans have visited and derived."""
+        return sum(lane.work for lane in self._lanes)
 
     def _attend(self, lane: _Lane) -> None:
         """Do what a kernel asked for before it can go on."""

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 Ids = npt.NDArray[np.uint32]
 
+Counts = npt.NDArray[np.int64]
+
 NONE: Ids = np.empty(0, np.uint32)
+NO_COUNTS: Counts = np.empty(0, np.int64)
 FORGET_SEEN = np.uint16(0xFFFF ^ int(rows.SEEN_BIT))
 
 
@@ -26,6 +29,25 @@ class Lanes:
         self._account = account
         self.table = np.zeros((1, memory.LANE_WIDTH), np.int64)
         self._touched: list[Ids] = [NONE]
+        self._before: list[Counts] = [NO_COUNTS]
+        self._remembers = False
+
+    def remember(self, wanted: bool) -> None:
+        """Keep the counts that touched rows had before, or no longer do."""
+        self._remembers = wanted
+        for lane in range(len(self._touched)):
+            self._fit_before(lane)
+
+    def _fit_before(self, lane: int) -> None:
+        """Let the counts of a lane be as many as its touched rows, or none."""
+        size = self._touched[lane].size if self._remembers else 0
+        kept = self._before[lane]
+        if kept.size != size:
+            self._account(8 * (size - kept.size))
+            longer = self._before[lane] = np.empty(size, np.int64)
+            longer[: min(size, kept.size)] = kept[:size]
+        address = self._before[lane].ctypes.data if size else 0
+        self.table[lane, memory.LANE_BEFORE] = address
 
     def describe(self, d: npt.NDArray[np.int64]) -> None:
         """Write where the lanes are into the relation's descriptor."""
@@ -47,11 +69,13 @@ class Lanes:
             self._touched[lane] = longer
             self.table[lane, memory.LANE_TOUCHED] = longer.ctypes.data
             self.table[lane, memory.LANE_TOUCHED_CAPACITY] = size
+            self._fit_before(lane)
 
     def share(self, relation: Relation, lanes: int) -> None:
         """Let so many threads merge at once, facts of different segments."""
         for _ in range(lanes - len(self._touched)):
             self._touched.append(NONE)
+            self._before.append(NO_COUNTS)
         table = np.zeros((lanes, memory.LANE_WIDTH), np.int64)
         table[: self.table.shape[0]] = self.table[:lanes]
         table[:, memory.LANE_SHARED] = 1
@@ -73,19 +97,23 @@ class Lanes:
                 rows.renumber(used, relation.rows, moved)
         self.table[:, memory.LANE_SHARED] = 0
 
-    def take(self, labels: npt.NDArray[np.uint16]) -> Ids:
-        """Return the rows touched since the last call, and forget them."""
-        sizes = self.table[:, memory.LANE_N_TOUCHED]
-        if not sizes.any():
-            return NONE
-        parts = [listed[:n] for listed, n in zip(self._touched, sizes.tolist(), strict=True)]
-        touched = np.concatenate(parts)
-        sizes[:] = 0
+    def take(self, labels: npt.NDArray[np.uint16]) -> tuple[Ids, Counts]:
+        """Return the rows touched since the last call, and forget them.
+
+        With them come the counts that they had before, if these are remembered.
+        """
+        sizes = self.table[:, memory.LANE_N_TOUCHED].tolist()
+        if not any(sizes):
+            return NONE, NO_COUNTS
+        touched = np.concatenate([t[:n] for t, n in zip(self._touched, sizes, strict=True)])
+        before = np.concatenate([b[:n] for b, n in zip(self._before, sizes, strict=True)])
+        self.table[:, memory.LANE_N_TOUCHED] = 0
         rows.clear_bits(labels, touched, FORGET_SEEN)
-        return touched
+        return touched, before
 
     def trim(self) -> None:
         """Give back the room to list rows."""
-        self._account(-sum(listed.nbytes for listed in self._touched))
-        self._touched = [NONE]
+        self._account(-sum(touched.nbytes for touched in self._touched))
+        self._account(-sum(before.nbytes for before in self._before))
+        self._touched, self._before = [NONE], [NO_COUNTS]
         self.table = np.zeros((1, memory.LANE_WIDTH), np.int64)

@@ -8,46 +8,62 @@ import numpy as np
 import numpy.typing as npt
 
 from stratalog.facts.labels import LABELS
-from stratalog.facts.sets import FactSet, Label, Meet, Minus, Union
+from stratalog.facts.sets import FactSet, Label, Meet, Minus, Over, Union
+from stratalog.lang.syntax import Predicate
 
 Table = npt.NDArray[np.bool_]
 
 
-def membership_table(described: FactSet) -> Table:
-    """Return t such that a fact whose label word is w belongs to `described` iff t[w]."""
+def membership_table(described: FactSet, predicate: Predicate | None = None) -> Table:
+    """Return t such that the predicate's fact whose label word is w is in `described` iff t[w]."""
     match described:
+        case Over(predicates) if predicate is not None:
+            return np.full(1 << LABELS, predicate in predicates)
         case Label(bit=bit):
             return (np.arange(1 << LABELS) >> bit & 1).astype(np.bool_)
         case Union(left, right):
-            return membership_table(left) | membership_table(right)
+            return membership_table(left, predicate) | membership_table(right, predicate)
         case Minus(left, right):
-            return membership_table(left) & ~membership_table(right)
+            return membership_table(left, predicate) & ~membership_table(right, predicate)
         case Meet(left, right):
-            return membership_table(left) & membership_table(right)
+            return membership_table(left, predicate) & membership_table(right, predicate)
     raise TypeError(f"no columnar reading of {described!r}")
+
+
+def _names_predicates(described: FactSet) -> bool:
+    match described:
+        case Over():
+            return True
+        case Union(left, right) | Minus(left, right) | Meet(left, right):
+            return _names_predicates(left) or _names_predicates(right)
+    return False
 
 
 class Sets:
     """The truth tables in use, numbered, in one array for kernels."""
 
     def __init__(self) -> None:
-        self._numbers: dict[FactSet, int] = {}
+        self._numbers: dict[FactSet | tuple[FactSet, Predicate], int] = {}
         self._adding = Lock()
         self.tables: Table = np.zeros((0, 1 << LABELS), np.bool_)
 
-    def number(self, described: FactSet) -> int:
-        """Return the number of the set's table."""
+    def number(self, described: FactSet, predicate: Predicate) -> int:
+        """Return the number of the set's table for facts of a predicate."""
         number = self._numbers.get(described)
-        return self._add(described) if number is None else number
+        if number is None:
+            number = self._numbers.get((described, predicate))
+        return self._add(described, predicate) if number is None else number
 
-    def _add(self, described: FactSet) -> int:
+    def _add(self, described: FactSet, predicate: Predicate) -> int:
+        key = (described, predicate) if _names_predicates(described) else described
         with self._adding:  # a number is given out once its table is there: readers have no lock
-            if described not in self._numbers:
-                self.tables = np.concatenate([self.tables, membership_table(described)[None]])
-                self._numbers[described] = len(self._numbers)
-            return self._numbers[described]
+            if key not in self._numbers:
+                table = membership_table(described, predicate)
+                self.tables = np.concatenate([self.tables, table[None]])
+                self._numbers[key] = len(self._numbers)
+            return self._numbers[key]
 
-    def table(self, described: FactSet) -> Table:
-        number = self.number(described)
+    def table(self, described: FactSet, predicate: Predicate) -> Table:
+        number = self.number(described, predicate)  # this may replace the array of tables
         table: Table = self.tables[number]
         return table

@@ -12,6 +12,7 @@ from stratalog.engine.columnar.relation import Relation
 from stratalog.facts.labels import DELTA, DELTA_NEGATED
 from stratalog.facts.sets import FactSet
 from stratalog.kernels.rows import UNCOUNTED
+from stratalog.kernels.sizes import sized
 from stratalog.lang.syntax import Argument, Predicate, Variable
 from stratalog.lang.terms import Term
 from stratalog.plan.delta import Role, Version, versions
@@ -22,6 +23,8 @@ from stratalog.plan.rules import Grouping, PlannedRule
 
 if TYPE_CHECKING:
     from stratalog.engine.columnar.engine import ColumnarEngine
+
+LARGE = sized(4096, 2)  # facts of a delta that need not be read first: work follows smaller ones
 
 
 @dataclass(slots=True, eq=False)
@@ -44,6 +47,16 @@ class Planned:
     @property
     def rule(self) -> PlannedRule:
         return self.version.rule
+
+
+@dataclass(slots=True, eq=False)
+class _Plans:
+    """The plans of a version, by the class of its delta's size."""
+
+    version: Version
+    delta: Relation | None  # of the positive atom that it starts from
+    reads_old: bool  # an earlier atom is read from the same relation, without the delta
+    by_class: dict[int, Planned]
 
 
 class RuleIndex:
@@ -74,47 +87,71 @@ class Planner:
 
     def __init__(self, engine: ColumnarEngine) -> None:
         self._engine = engine
-        self._plans: dict[tuple[int, int, int], dict[int, tuple[Version, Planned]]] = defaultdict(
-            dict
-        )
+        self._plans: dict[tuple[FactSet, FactSet, int], dict[int, _Plans]] = defaultdict(dict)
         self._constants: dict[Term, int] = {}
-        self._numbered: dict[tuple[int, int], dict[Role, int]] = {}
 
     def planned(
         self, versions: Sequence[Version], pos: FactSet, neg: FactSet, mode: int
     ) -> list[Planned]:
         """Return plans of versions, chosen anew where a size changed by an order of magnitude."""
-        sets = self._engine.sets
-        plans = self._plans[sets.number(pos), sets.number(neg), mode]
+        plans = self._plans[pos, neg, mode]
+        growths = self._engine.directory.growths
+        delta: Relation | None = None
+        size_class = 0
         found = []
         for version in versions:
             known = plans.get(id(version))
-            if known is None or known[0] is not version or self._is_outdated(known[1]):
+            if known is None or known.version is not version:
+                known = plans[id(version)] = self._plans_of(version)
+            if known.delta is not delta:  # versions of the same delta follow each other
+                delta = known.delta
+                size_class = _size_class(delta)
+            if size_class and known.reads_old and _is_everything(delta):
+                continue
+            planned = known.by_class.get(size_class)
+            if planned is None or (planned.checked != growths and self.is_outdated(planned)):
+                rows = float(delta.delta_rows.size) if delta and size_class else None
                 outputs = version.rule.head.args
-                known = plans[id(version)] = version, self._plan(version, outputs, pos, neg, mode)
-            found.append(known[1])
+                planned = self._plan(version, outputs, pos, neg, mode, rows)
+                known.by_class[size_class] = planned
+            found.append(planned)
         return found
+
+    def _plans_of(self, version: Version) -> _Plans:
+        if version.start is None or version.negative:
+            return _Plans(version, None, reads_old=False, by_class={})
+        body = version.rule.body
+        predicate = body[version.start].predicate
+        earlier = {atom.predicate for atom in body[: version.start]}
+        return _Plans(version, self._engine.relation(predicate), predicate in earlier, {})
 
     def forget(self, which: Callable[[PlannedRule], bool]) -> None:
         """Let go of the plans of some rules."""
         for plans in self._plans.values():
-            for key in [key for key, (version, _) in plans.items() if which(version.rule)]:
+            for key in [key for key, known in plans.items() if which(known.version.rule)]:
                 del plans[key]
 
     def forget_terms(self, size: int) -> None:
         """Let go of constants whose ids are `size` or more."""
         self._constants = {term: i for term, i in self._constants.items() if i < size}
 
-    def _is_outdated(self, planned: Planned) -> bool:
+    def for_answers(self, rule: PlannedRule, described: FactSet) -> Planned:
+        """Return the plan of all instances of a rule whose head is not stored."""
+        return self._plan(Version(rule), rule.head.args, described, described, UNCOUNTED)
+
+    def for_bindings(
+        self, version: Version, outputs: tuple[Argument, ...], pos: FactSet, neg: FactSet
+    ) -> Planned:
+        """Return the plan of a version whose bindings, not its heads, are asked for."""
+        return self._plan(version, outputs, pos, neg, UNCOUNTED)
+
+    def is_outdated(self, planned: Planned) -> bool:
+        """Return whether sizes have changed so much that another join order may be better."""
         growths = self._engine.directory.growths
         if planned.checked == growths:
             return False
         planned.checked = growths
         return sizes_changed(planned.sizes, self._engine.statistics)
-
-    def for_answers(self, rule: PlannedRule, described: FactSet) -> Planned:
-        """Return the plan of all instances of a rule whose head is not stored."""
-        return self._plan(Version(rule), rule.head.args, described, described, UNCOUNTED)
 
     def _plan(
         self,
@@ -123,19 +160,21 @@ class Planner:
         pos: FactSet,
         neg: FactSet,
         mode: int,
+        delta_rows: float | None = None,
     ) -> Planned:
         engine, rule = self._engine, version.rule
-        steps = join_order(version, engine.statistics)
+        steps = join_order(version, engine.statistics, delta_rows)
         if rule.grouping is not None:
             outputs = _group_inputs(rule.grouping)
         head = engine.relation(rule.head.predicate)
-        lookup = Lookup(engine.relation, self._constant, self._roles(pos, neg))
+        is_large = version.start is None or delta_rows is not None
+        lookup = Lookup(engine.relation, self.constant, self._tables(pos, neg), is_large)
         segments = compile_steps(steps, outputs, head.number, mode, lookup)
         sizes = {a.predicate: max(1.0, engine.statistics.rows(a.predicate)) for a in rule.body}
         is_join = len(segments) == 1 and rule.grouping is None
         growths = engine.directory.growths
         path = path_of(rule) if len(rule.body) > 1 else None
-        met = visits(steps, engine.statistics)
+        met = visits(steps, engine.statistics, delta_rows)
         first = max((engine.statistics.rows(a.predicate) for a in rule.body), default=0.0)
         return Planned(
             version,
@@ -152,26 +191,36 @@ class Planner:
             int(first),
         )
 
-    def _constant(self, term: Term) -> int:
+    def constant(self, term: Term) -> int:
+        """Return the number of a constant."""
         known = self._constants.get(term)
         if known is None:
             known = self._constants[term] = int(self._engine.terms.encode([term])[0])
         return known
 
-    def _roles(self, pos: FactSet, neg: FactSet) -> dict[Role, int]:
-        number = self._engine.sets.number
-        key = number(pos), number(neg)
-        if key in self._numbered:
-            return self._numbered[key]
-        self._numbered[key] = {
-            Role.FULL: number(pos),
-            Role.OLD: number(pos - DELTA),
-            Role.DELTA: number(DELTA),
-            Role.OUTSIDE: number(neg),
-            Role.OUTSIDE_BOTH: number(neg | DELTA_NEGATED),
-            Role.NEGATED_DELTA: number(DELTA_NEGATED),
+    def _tables(self, pos: FactSet, neg: FactSet) -> Callable[[Role, Predicate], int]:
+        """Return a function that gives the number of the truth table of a role."""
+        described = {
+            Role.FULL: pos,
+            Role.OLD: pos - DELTA,
+            Role.DELTA: DELTA,
+            Role.OUTSIDE: neg,
+            Role.OUTSIDE_BOTH: neg | DELTA_NEGATED,
+            Role.NEGATED_DELTA: DELTA_NEGATED,
         }
-        return self._numbered[key]
+        number = self._engine.sets.number
+        return lambda role, predicate: number(described[role], predicate)
+
+
+def _size_class(delta: Relation | None) -> int:
+    """Return 0 for a delta that plans must start from, and how large it is otherwise."""
+    rows = 0 if delta is None else delta.delta_rows.size
+    return rows.bit_length() // 2 if rows >= LARGE else 0
+
+
+def _is_everything(delta: Relation | None) -> bool:
+    """Return whether all facts of a relation are in its delta."""
+    return delta is not None and delta.delta_rows.size == delta.rows
 
 
 def _group_inputs(grouping: Grouping) -> tuple[Variable, ...]:

@@ -89,6 +89,11 @@ class Relation:
         return self.labels.size
 
     @property
+    def is_wide(self) -> bool:
+        """Whether counts have 64 bits."""
+        return self.counts[0].itemsize > 4  # noqa: PLR2004  # bytes
+
+    @property
     def nbytes(self) -> int:
         """Return the bytes of all arrays that hold the relation."""
         arrays: list[npt.NDArray[Any]] = [*self.columns, *self.counts, self.labels]
@@ -110,7 +115,7 @@ class Relation:
         d[memory.LABELS] = self.labels.ctypes.data
         d[memory.COUNT_NONRECURSIVE] = self.counts[0].ctypes.data
         d[memory.COUNT_RECURSIVE] = self.counts[1].ctypes.data
-        d[memory.WIDE] = self.counts[0].itemsize > 4  # noqa: PLR2004  # bytes
+        d[memory.WIDE] = self.is_wide
         self.segments.describe(d)
         self.lanes.describe(d)
         for c, column in enumerate(self.columns):
@@ -148,6 +153,12 @@ class Relation:
             self._resize(max(need, self.capacity + self.capacity // 2))
         self.lanes.reserve(0, extra if touched is None else touched)
 
+    def expect(self, extra: int) -> None:
+        """Make room for rows that are mostly new."""
+        if self.rows + extra > self.capacity:
+            self._resize(self.rows + extra)
+        self.segments.expect(self, extra)
+
     def unblock(self, more: int, lane: int = 0) -> None:
         """Let a merge of `more` facts go on that stopped, by what it had no room for."""
         reason = self.lanes.stopped_by(lane)
@@ -181,7 +192,7 @@ class Relation:
 
     def promote_counts(self) -> None:
         """Turn both counts into 64-bit integers, because one is about to overflow."""
-        if self.counts[0].itemsize > 4:  # noqa: PLR2004  # bytes
+        if self.is_wide:
             raise too_many_derivations(self.predicate.name)
         self._account(8 * self.capacity)
         self.counts = [count.astype(np.int64) for count in self.counts]
@@ -237,7 +248,7 @@ class Relation:
 
     def take_touched(self) -> Ids:
         """Return the rows touched since the last call, and forget them."""
-        return self.lanes.take(self.labels)
+        return self.lanes.take(self.labels)[0]
 
     def find(self, columns: Sequence[Ids] | npt.NDArray[np.uint32], size: int) -> Ids:
         """Return the row of each fact, NULL where it is not stored."""

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from stratalog.engine.columnar.batch import ColumnarBatch
 from stratalog.facts.labels import SEEN
-from stratalog.facts.sets import FactSet, Label, Meet, Minus, Over, Union
+from stratalog.facts.sets import FactSet, Label, Meet, Minus, Over, Supported, Union
 from stratalog.kernels import rows as kernels
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _rows(engine: ColumnarEngine, described: FactSet) -> Rows:
 
 def _is_labels(described: FactSet) -> bool:
     match described:
-        case Label():
+        case Label() | Over():  # the predicate of a relation is known
             return True
         case Union(left, right) | Meet(left, right) | Minus(left, right):
             return _is_labels(left) and _is_labels(right)
@@ -74,9 +74,10 @@ def _keep(engine: ColumnarEngine, rows: Rows, described: FactSet, *, wanted: boo
     if isinstance(described, Over):
         inside = {engine.relation(p).number for p in described.predicates}
         return {n: r for n, r in rows.items() if (n in inside) == wanted}
+    if isinstance(described, Supported):
+        return {n: _supported(engine, n, r, described, wanted=wanted) for n, r in rows.items()}
     if _is_labels(described):
-        member = engine.sets.table(described)
-        return {n: _filter(engine, n, r, member if wanted else ~member) for n, r in rows.items()}
+        return {n: _filter(engine, n, r, described, wanted=wanted) for n, r in rows.items()}
     other = _rows(engine, described)
     return _compare(engine, rows, other, wanted=wanted)
 
@@ -84,12 +85,11 @@ def _keep(engine: ColumnarEngine, rows: Rows, described: FactSet, *, wanted: boo
 def _compare(engine: ColumnarEngine, rows: Rows, other: Rows, *, wanted: bool) -> Rows:
     """Return the rows that are among the other rows, or those that are not."""
     result: Rows = {}
-    seen = engine.sets.table(SEEN)
     for n, mine in rows.items():
         labels = engine.by_number[n].labels
         theirs = other.get(n, np.empty(0, np.uint32))
         kernels.set_bits(labels, theirs, np.uint16(1 << SEEN.bit))
-        result[n] = _filter(engine, n, mine, seen if wanted else ~seen)
+        result[n] = _filter(engine, n, mine, SEEN, wanted=wanted)
         kernels.clear_bits(labels, theirs, np.uint16(0xFFFF ^ (1 << SEEN.bit)))
     return result
 
@@ -101,9 +101,29 @@ def _union(engine: ColumnarEngine, left: Rows, right: Rows) -> Rows:
     return merged
 
 
-def _filter(
-    engine: ColumnarEngine, n: int, rows: npt.NDArray[np.uint32], member: npt.NDArray[np.bool_]
+def _supported(
+    engine: ColumnarEngine,
+    n: int,
+    rows: npt.NDArray[np.uint32],
+    described: Supported,
+    *,
+    wanted: bool,
 ) -> npt.NDArray[np.uint32]:
+    counts = engine.by_number[n].counts[described.count.value]
+    kept: npt.NDArray[np.uint32] = rows[(counts[rows] > 0) == wanted]
+    return kept
+
+
+def _filter(
+    engine: ColumnarEngine,
+    n: int,
+    rows: npt.NDArray[np.uint32],
+    described: FactSet,
+    *,
+    wanted: bool,
+) -> npt.NDArray[np.uint32]:
+    relation = engine.by_number[n]
+    member = engine.sets.table(described, relation.predicate)
     kept = np.empty(rows.size, np.uint32)
-    size = kernels.filter_rows(engine.by_number[n].labels, rows, member, kept)
+    size = kernels.filter_rows(relation.labels, rows, member if wanted else ~member, kept)
     return kept[: int(size)]

@@ -1,0 +1,1 @@
+"""Measurements of Stratalog alone, each run by `python -m` in a process of its own."""

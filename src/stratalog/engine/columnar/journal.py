@@ -1,0 +1,99 @@
+"""The undo log of an update: what marks and counts were before."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stratalog.engine.columnar.relation import Ids, Relation
+from stratalog.kernels import rows as kernels
+
+Counts = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """Counts of some rows, as they were."""
+
+    relation: Relation
+    rows: Ids
+    count: int
+    before: Counts
+
+    def undo(self) -> None:
+        self.relation.counts[self.count][self.rows] = self.before
+
+
+@dataclass(frozen=True, slots=True)
+class _Marks:
+    """Rows that were given a mark, or lost one."""
+
+    relation: Relation
+    rows: Ids
+    bit: int
+    was_set: bool
+
+    def undo(self) -> None:
+        if self.was_set:
+            kernels.set_bits(self.relation.labels, self.rows, np.uint16(1 << self.bit))
+        else:
+            keep = np.uint16(0xFFFF ^ (1 << self.bit))
+            kernels.clear_bits(self.relation.labels, self.rows, keep)
+
+
+class Journal:
+    """Every change of marks and counts since it was begun.
+
+    Facts stored in between stay where they are: undone, they have no mark and no count, so they
+    belong to no fact set, and a later update that derives them finds them.
+    """
+
+    def __init__(self) -> None:
+        self._entries: list[_Counts | _Marks] = []
+        self._remembering: set[Relation] = set()
+
+    def remember(self, relations: Iterable[Relation]) -> None:
+        """Let relations keep the counts that rows had before an `apply` touched them."""
+        for relation in relations:
+            if relation not in self._remembering:
+                self._remembering.add(relation)
+                relation.lanes.remember(wanted=True)
+
+    def end(self) -> None:
+        """Let relations forget again."""
+        for relation in self._remembering:
+            relation.lanes.remember(wanted=False)
+
+    def counts(self, relation: Relation, rows: Ids, count: int, before: Counts) -> None:
+        """Remember the counts that rows had."""
+        if rows.size:
+            self._entries.append(_Counts(relation, rows, count, before))
+
+    def marks(self, relation: Relation, rows: Ids, bit: int, *, was_set: bool) -> None:
+        """Remember which of the rows are about to change a mark."""
+        changing = np.empty(rows.size, np.uint32)
+        bits = np.uint16(1 << bit)
+        n = int(kernels.rows_with(relation.labels, rows, bits, was_set, changing))
+        if n:
+            self._entries.append(_Marks(relation, changing[:n], bit, was_set))
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def undo(self, to: int = 0) -> None:
+        """Set all marks and counts to what they were when the journal had so many entries."""
+        while len(self._entries) > to:
+            entry = self._entries.pop()
+            entry.undo()
+            entry.relation.changes += 1
+
+    def changed(self) -> dict[int, Ids]:
+        """Return the rows whose marks or counts have changed in between, by relation number."""
+        rows: defaultdict[int, list[Ids]] = defaultdict(list)
+        for entry in self._entries:
+            rows[entry.relation.number].append(entry.rows)
+        return {number: np.unique(np.concatenate(parts)) for number, parts in rows.items()}

@@ -1,0 +1,382 @@
+"""The steps of a plan: each turns a block of bindings into the next.
+
+A step first lists, for the bindings it produces, which input binding each comes from and which row
+it has met; then it writes them variable by variable. Both lists lie in the `active` buffers of the
+next level, which is idle while this one runs.
+
+A probe follows the chains of a whole block in passes: each pass advances every chain by one row.
+The reads of a pass do not depend on each other, so their cache misses overlap; facts are looked up
+a block at a time for the same reason.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stratalog.kernels.index import chain_head, first_slot
+from stratalog.kernels.jit import kernel
+from stratalog.kernels.memory import (
+    ARITY,
+    CAPACITY,
+    COLUMNS,
+    DELTA,
+    DIRECT,
+    HASHED,
+    INDEX_HEADS,
+    INDEX_KEY_COLUMNS,
+    INDEX_KIND,
+    INDEX_N_HEADS,
+    INDEX_NEXT,
+    LABELS,
+    N_SEGMENTS,
+    NEGATED_DELTA,
+    ROWS,
+    SEGMENT_N_SLOTS,
+    SEGMENT_WIDTH,
+    SEGMENTED_BY,
+    SEGMENTS,
+    i64,
+    index_offset,
+    u16,
+    u32,
+)
+from stratalog.kernels.rows import EMPTY, find, hash_step, segment_of, slot_of
+from stratalog.kernels.sizes import sized
+
+BLOCK = sized(1024, 3)  # bindings per block
+SCAN_SLICE = sized(1 << 20, 5)  # rows that a scan visits at most before it looks at the clock
+DESCRIPTOR = 1 << 16  # upper bound of a descriptor's length; descriptors know their own
+
+# A step: [operation, relation, index, set, keys, binds, checks, copies], then those lists.
+OPERATION, RELATION, INDEX, SET, N_KEYS, N_BINDS, N_CHECKS, N_COPIES, LISTS = range(9)
+SCAN_DELTA, SCAN_NEGATED_DELTA, SCAN_ALL, SCAN_TABLE, PROBE, MEMBER, ABSENT, MEET = range(8)
+# A key is a kind and a constant or variable; a bind is a column and a variable; a copy is a
+# variable; a check is a column, a kind and a value.
+VARIABLE, CONSTANT, MET = 0, 1, 2
+CHECK_CONSTANT, CHECK_VARIABLE, CHECK_COLUMN = 0, 1, 2
+
+# The state of a level.
+N_IN, POSITION, READY, N_ACTIVE, PASS_POSITION, PASS_KEPT, EXHAUSTED, LEVEL_STATE = range(8)
+
+# The state of a run, before the levels.
+LEVEL, N_OUT, WORK, RUN_STATE = 0, 1, 2, 3
+
+
+@kernel
+def _passes(plan, at, d, row, bind, source, b):
+    """Return whether the row's columns agree with the step's checks for input binding b."""
+    checks = at + LISTS + 2 * plan[at + N_KEYS] + 2 * plan[at + N_BINDS]
+    capacity = d[CAPACITY]
+    for k in range(plan[at + N_CHECKS]):
+        column = plan[checks + 3 * k]
+        kind = plan[checks + 3 * k + 1]
+        value = plan[checks + 3 * k + 2]
+        constant = u32(d[COLUMNS + column], capacity)[row]
+        if kind == CHECK_CONSTANT:
+            wanted = np.uint32(value)
+        elif kind == CHECK_VARIABLE:
+            wanted = bind[source + value, b]
+        else:
+            wanted = u32(d[COLUMNS + value], capacity)[row]
+        if constant != wanted:
+            return False
+    return True
+
+
+@kernel
+def _write(plan, at, d, bind, source, target, origin, met, m):
+    """Write the first m bindings of the next level: copied variables and those that rows bind."""
+    binds = at + LISTS + 2 * plan[at + N_KEYS]
+    copies = binds + 2 * plan[at + N_BINDS] + 3 * plan[at + N_CHECKS]
+    copy_variables(plan, copies, plan[at + N_COPIES], bind, source, target, origin, m)
+    for k in range(plan[at + N_BINDS]):
+        column = u32(d[COLUMNS + plan[binds + 2 * k]], d[CAPACITY])
+        into = bind[target + plan[binds + 2 * k + 1]]
+        for i in range(np.uint64(m)):
+            into[i] = column[met[i]]
+
+
+@kernel
+def copy_variables(plan, copies, n_copies, bind, source, target, origin, m):
+    for k in range(n_copies):
+        given, into = bind[source + plan[copies + k]], bind[target + plan[copies + k]]
+        for i in range(np.uint64(m)):
+            into[i] = given[origin[i]]
+
+
+@kernel
+def _fill_key(plan, keys, n_keys, bind, source, b, key):
+    for k in range(n_keys):
+        value = plan[keys + 2 * k + 1]
+        key[k] = np.uint32(value) if plan[keys + 2 * k] else bind[source + value, b]
+
+
+@kernel
+def scan_rows(plan, at, d, state, s, member, bind, source, target, active, level):
+    """Produce a block from a delta's rows, or all rows of a relation, for each input binding."""
+    operation = plan[at + OPERATION]
+    listed = operation != SCAN_ALL
+    field = DELTA if operation != SCAN_NEGATED_DELTA else NEGATED_DELTA
+    if state[s + READY] == 0:
+        state[s + READY] = 1
+        state[s + POSITION] = 0
+        state[s + PASS_POSITION] = 0
+        # Rows inserted from now on carry no label: no need to see them.
+        state[s + N_ACTIVE] = d[field + 1] if listed else d[ROWS]
+    size = state[s + N_ACTIVE]
+    rows = u32(d[field], size)
+    labels = u16(d[LABELS], d[CAPACITY])
+    origin, met = active[2 * level + 2], active[2 * level + 3]
+    is_checked = plan[at + N_CHECKS] > 0
+    m = np.uint64(0)
+    i, b = state[s + POSITION], state[s + PASS_POSITION]
+    visited = 0
+    while b < state[s + N_IN] and m < BLOCK and visited < SCAN_SLICE:
+        end = min(size, i + np.int64(np.uint64(BLOCK) - m))
+        visited += end - i + 1
+        for k in range(np.uint64(i), np.uint64(end)):
+            row = rows[k] if listed else np.uint32(k)
+            is_met = listed or member[labels[row]]
+            if is_checked:
+                is_met = is_met and _passes(plan, at, d, row, bind, source, b)
+            origin[m] = np.uint32(b)
+            met[m] = row
+            m += np.uint64(is_met)
+        i = end
+        if i >= size:
+            i = 0
+            b += 1
+    state[WORK] += visited
+    state[s + POSITION], state[s + PASS_POSITION] = i, b
+    state[s + EXHAUSTED] = b >= state[s + N_IN]
+    _write(plan, at, d, bind, source, target, origin, met, m)
+    return np.int64(m)
+
+
+@kernel
+def scan_table(plan, at, state, s, table, n_table, bind, target):
+    """Produce a block from bindings that were computed outside."""
+    if state[s + READY] == 0:
+        state[s + READY] = 1
+        state[s + POSITION] = 0
+    begin = state[s + POSITION]
+    end = min(begin + BLOCK, n_table)
+    binds = at + LISTS
+    for k in range(plan[at + N_BINDS]):
+        column = plan[binds + 2 * k]
+        v = target + plan[binds + 2 * k + 1]
+        for i in range(begin, end):
+            bind[v, i - begin] = table[column, i]
+    state[s + POSITION] = end
+    state[s + EXHAUSTED] = end >= n_table
+    return end - begin
+
+
+@kernel
+def _find_heads(plan, at, d, n, bind, source, key, who, where):
+    """List the input bindings whose key has rows, each with the first of its chain."""
+    index = index_offset(d[ARITY], plan[at + INDEX])
+    keys, n_keys = at + LISTS, plan[at + N_KEYS]
+    found = np.uint64(0)
+    if d[index + INDEX_KIND] == DIRECT and plan[keys] == VARIABLE:
+        n_heads = np.uint64(d[index + INDEX_N_HEADS])
+        heads = u32(d[index + INDEX_HEADS], n_heads)
+        given = bind[source + plan[keys + 1]]
+        for b in range(np.uint64(n)):
+            constant = np.uint64(given[b])
+            row = heads[constant] if constant < n_heads else EMPTY
+            who[found] = np.uint32(b)
+            where[found] = row
+            found += np.uint64(row != EMPTY)
+        return np.int64(found)
+    if d[ROWS] == 0:
+        return 0
+    if d[index + INDEX_KIND] == HASHED:
+        for b in range(n):
+            _fill_key(plan, keys, n_keys, bind, source, b, key)
+            where[b] = first_slot(d, index, key)
+        _touch(u32(d[COLUMNS + d[index + INDEX_KEY_COLUMNS]], d[CAPACITY]), where, 0, n, key)
+    for b in range(n):
+        _fill_key(plan, keys, n_keys, bind, source, b, key)
+        row = chain_head(d, index, key)
+        who[found] = np.uint32(b)
+        where[found] = row
+        found += np.uint64(row != EMPTY)
+    return np.int64(found)
+
+
+@kernel
+def probe(plan, at, d, state, s, member, bind, source, target, active, level, key, slice_end):
+    """Produce a block by following the chains of the input bindings' keys."""
+    index = index_offset(d[ARITY], plan[at + INDEX])
+    who, where = active[2 * level], active[2 * level + 1]
+    origin, met = active[2 * level + 2], active[2 * level + 3]
+    if state[s + READY] == 0:
+        n = _find_heads(plan, at, d, state[s + N_IN], bind, source, key, who, where)
+        state[WORK] += state[s + N_IN]
+        state[s + READY] = 1
+        state[s + N_ACTIVE] = n
+        state[s + PASS_POSITION] = 0
+        state[s + PASS_KEPT] = 0
+    labels = u16(d[LABELS], d[CAPACITY])
+    following = u32(d[index + INDEX_NEXT], d[CAPACITY])
+    is_checked = plan[at + N_CHECKS] > 0
+    n_active = np.uint64(state[s + N_ACTIVE])
+    p, kept = np.uint64(state[s + PASS_POSITION]), np.uint64(state[s + PASS_KEPT])
+    m = np.uint64(0)
+    visited = 0
+    while n_active > 0 and m < BLOCK and state[WORK] + visited < slice_end:
+        end = min(n_active, p + np.uint64(BLOCK) - m)
+        visited += np.int64(end - p)
+        for k in range(p, end):
+            b, row = who[k], where[k]
+            is_met = member[labels[row]]
+            if is_checked:
+                is_met = is_met and _passes(plan, at, d, row, bind, source, b)
+            origin[m] = b
+            met[m] = row
+            m += np.uint64(is_met)
+            row = following[row]
+            who[kept] = b
+            where[kept] = row
+            kept += np.uint64(row != EMPTY)
+        p = end
+        if p == n_active:
+            n_active, p, kept = kept, np.uint64(0), np.uint64(0)
+    state[WORK] += visited
+    state[s + N_ACTIVE], state[s + PASS_POSITION] = np.int64(n_active), np.int64(p)
+    state[s + PASS_KEPT] = np.int64(kept)
+    state[s + EXHAUSTED] = n_active == 0
+    _write(plan, at, d, bind, source, target, origin, met, m)
+    return np.int64(m)
+
+
+@kernel
+def _value(kind, value, bind, source, values, origin, k):
+    """Return what stands in a column of candidate k's fact."""
+    if kind == VARIABLE:
+        return bind[source + value, origin[k]]
+    if kind == MET:
+        return values[k]
+    return np.uint32(value)
+
+
+@kernel
+def find_facts(plan, keys, d, bind, source, values, origin, begin, end, found, key):
+    """Write the row of the fact of each candidate begin..end to `found`, NULL if it is not stored.
+
+    Candidate k has the variables of input binding origin[k], and values[k] where a key is MET.
+    """
+    if d[ROWS] == 0:
+        found[begin:end] = EMPTY
+    elif d[ARITY] == 1 or d[ARITY] == 2:
+        _find_narrow(plan, keys, d, bind, source, values, origin, begin, end, found, key)
+    else:
+        _find_any(plan, keys, d, bind, source, values, origin, begin, end, found, key)
+
+
+@kernel
+def _fill_fact(plan, keys, arity, bind, source, values, origin, k, key):
+    for c in range(arity):
+        kind, value = plan[keys + 2 * c], plan[keys + 2 * c + 1]
+        key[c] = _value(kind, value, bind, source, values, origin, k)
+
+
+@kernel
+def _find_any(plan, keys, d, bind, source, values, origin, begin, end, found, key):
+    """Do the work of `find_facts` for any number of columns."""
+    arity = d[ARITY]
+    fact = key.reshape((key.size, 1))
+    segments = i64(d[SEGMENTS], d[N_SEGMENTS] * SEGMENT_WIDTH)
+    for k in range(begin, end):
+        _fill_fact(plan, keys, arity, bind, source, values, origin, k, key)
+        h = np.uint64(arity)
+        for c in range(arity):
+            h = hash_step(h, key[c])
+        at = segment_of(d, h, key[max(d[SEGMENTED_BY], 0)])
+        n_slots = np.uint64(segments[at + np.uint64(SEGMENT_N_SLOTS)])
+        found[k] = u32(segments[at], n_slots)[slot_of(h, n_slots)]
+    if arity > 0:
+        _touch(u32(d[COLUMNS], d[CAPACITY]), found, begin, end, key)
+    for k in range(begin, end):
+        if found[k] != EMPTY:
+            _fill_fact(plan, keys, arity, bind, source, values, origin, k, key)
+            found[k] = find(d, fact, 0)
+
+
+@kernel
+def _touch(column, rows, begin, end, key):
+    """Read a column of rows ahead: the cache misses of a block overlap."""
+    read = np.uint32(0)
+    for k in range(np.uint64(begin), np.uint64(end)):
+        read ^= column[rows[k] if rows[k] != EMPTY else np.uint32(0)]
+    key[0] = read  # so that nobody leaves out what nobody uses
+
+
+@kernel
+def _find_narrow(plan, keys, d, bind, source, values, origin, begin, end, found, key):
+    """Do the work of `find_facts` for one or two columns."""
+    is_pair = d[ARITY] == 2
+    last = keys + 2 if is_pair else keys
+    kind_1, value_1, kind_2, value_2 = plan[keys], plan[keys + 1], plan[last], plan[last + 1]
+    first = u32(d[COLUMNS], d[CAPACITY])
+    second = u32(d[COLUMNS + 1], d[CAPACITY]) if is_pair else first
+    segments = i64(d[SEGMENTS], d[N_SEGMENTS] * SEGMENT_WIDTH)
+    seed = np.uint64(d[ARITY])
+    by = d[SEGMENTED_BY]
+    for k in range(np.uint64(begin), np.uint64(end)):
+        x = _value(kind_1, value_1, bind, source, values, origin, k)
+        z = _value(kind_2, value_2, bind, source, values, origin, k)
+        h = hash_step(seed, x)
+        if is_pair:
+            h = hash_step(h, z)
+        at = segment_of(d, h, z if by == 1 else x)
+        n_slots = np.uint64(segments[at + np.uint64(SEGMENT_N_SLOTS)])
+        found[k] = u32(segments[at], n_slots)[slot_of(h, n_slots)]
+    _touch(first, found, begin, end, key)
+    for k in range(np.uint64(begin), np.uint64(end)):
+        row = found[k]
+        x = _value(kind_1, value_1, bind, source, values, origin, k)
+        z = _value(kind_2, value_2, bind, source, values, origin, k)
+        some = row if row != EMPTY else np.uint32(0)
+        if (row != EMPTY) & ((first[some] != x) | (second[some] != z)):
+            h = hash_step(seed, x)
+            if is_pair:
+                h = hash_step(h, z)
+            at = segment_of(d, h, z if by == 1 else x)
+            n_slots = np.uint64(segments[at + np.uint64(SEGMENT_N_SLOTS)])
+            slots = u32(segments[at], n_slots)
+            slot = slot_of(h, n_slots)
+            while row != EMPTY and (first[row] != x or second[row] != z):
+                slot += np.uint64(1)
+                if slot == n_slots:
+                    slot = np.uint64(0)
+                row = slots[slot]
+            found[k] = row
+
+
+@kernel
+def look_up(plan, at, d, state, s, member, bind, source, target, active, level, key):
+    """Produce the input bindings whose fact is in the set, or is not."""
+    wanted = plan[at + OPERATION] == MEMBER
+    labels = u16(d[LABELS], d[CAPACITY])
+    origin, found = active[2 * level + 2], active[2 * level + 3]
+    n = state[s + N_IN]
+    for b in range(n):
+        origin[b] = np.uint32(b)
+    find_facts(plan, at + LISTS, d, bind, source, bind[target], origin, 0, n, found, key)
+    m = np.uint64(0)
+    if d[ROWS] == 0:
+        m = np.uint64(0 if wanted else n)
+    else:
+        for b in range(np.uint64(n)):
+            row = found[b]
+            some = row if row != EMPTY else np.uint32(0)
+            is_in = (row != EMPTY) & member[labels[some]]
+            origin[m] = np.uint32(b)
+            m += np.uint64(is_in == wanted)
+    copies = at + LISTS + 2 * plan[at + N_KEYS]
+    copy_variables(plan, copies, plan[at + N_COPIES], bind, source, target, origin, m)
+    state[WORK] += n
+    state[s + EXHAUSTED] = 1
+    return np.int64(m)

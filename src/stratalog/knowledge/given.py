@@ -1,0 +1,105 @@
+"""What an update is given: facts to insert and to delete, as numbers."""
+
+# ruff: noqa: SLF001  # this module and base.py are one
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stratalog.knowledge.adapters import Encoded
+from stratalog.knowledge.load import as_stored, read_facts
+from stratalog.knowledge.programs import Edit
+from stratalog.knowledge.progress import Reporter
+from stratalog.knowledge.rows import distinct
+from stratalog.lang.syntax import Atom, Program
+from stratalog.pipeline.facts import EncodedFacts
+from stratalog.pipeline.files import ReadReport
+
+if TYPE_CHECKING:
+    from stratalog.knowledge.base import KnowledgeBase
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What an update is asked to do."""
+
+    insert: object = None
+    delete: object = None
+    add_rules: object = None
+    remove_rules: object = None
+    maintenance: str = "auto"
+
+
+@dataclass(slots=True)
+class Given:
+    """The facts of an update; those to delete as the plan stores them, if all is known of them."""
+
+    insert: EncodedFacts
+    delete: list[Encoded] = field(default_factory=list)
+    asked: int = 0  # different facts to delete, unknown constants included
+    report: ReadReport = field(default_factory=ReadReport)
+    warnings: list[str] = field(default_factory=list)
+
+
+def read_given(kb: KnowledgeBase, wish: Wish, edit: Edit, report: Reporter) -> Given:
+    """Return the facts of an update; what is deleted adds nothing to the dictionary."""
+    account = ReadReport()
+    dictionary = kb._dictionary
+    constants = dictionary.checkpoint()
+    gone = _read(kb, wish.delete, edit.deleted, report, account)
+    stored = list(as_stored(kb._plan, gone, dictionary))
+    asked = sum(distinct(columns, size) for _, columns, size in stored)
+    known = [_known(each, constants) for each in stored]
+    dictionary.truncate(constants)
+    kb._host.drop([])  # an engine that has looked at new constants forgets them
+    new = _read(kb, wish.insert, edit.inserted, report, account)
+    return Given(new, known, asked, account, [*edit.warnings, *gone.warnings, *new.warnings])
+
+
+def _read(
+    kb: KnowledgeBase,
+    facts: object,
+    in_text: tuple[Atom, ...],
+    report: Reporter,
+    account: ReadReport,
+) -> EncodedFacts:
+    if facts is None and not in_text:
+        return EncodedFacts(account)
+    program = Program((), in_text, kb._program.declarations, kb._program.prefixes)
+    known = {*kb._mentioned, *kb._host.predicates()}
+    return read_facts(
+        program, facts, kb._options, kb._dictionary, report, known=known, account=account
+    )
+
+
+def _known(facts: Encoded, constants: int) -> Encoded:
+    """Return the facts whose constants are all known: others cannot be explicit."""
+    predicate, columns, _ = facts
+    if not columns:
+        return facts
+    kept = np.logical_and.reduce([column < constants for column in columns])
+    return predicate, [column[kept] for column in columns], int(kept.sum())
+
+
+def without(program: Program, gone: Iterable[Encoded], kb: KnowledgeBase) -> Program:
+    """Return the program without facts in its text that are no longer explicit."""
+    written = {fact.predicate for fact in program.facts}
+    lost = {
+        (predicate, args)
+        for predicate, columns, size in gone
+        if predicate in written
+        for args in _decoded(columns, size, kb)
+    }
+    if not lost:
+        return program
+    facts = tuple(fact for fact in program.facts if (fact.predicate, fact.args) not in lost)
+    return Program(program.rules, facts, program.declarations, program.prefixes, program.base)
+
+
+def _decoded(columns: Iterable[object], size: int, kb: KnowledgeBase) -> list[tuple[object, ...]]:
+    decoded = [kb._dictionary.decode(column) for column in columns]  # type: ignore[arg-type]
+    return list(zip(*decoded, strict=True)) if decoded else [()] * min(size, 1)

@@ -1,0 +1,151 @@
+"""Facts on their way in: read, encoded, and given to an engine as the plan stores them."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stratalog.facts.limits import Limits
+from stratalog.knowledge.adapters import ColumnarHost, Encoded, Host, Ids, ReferenceHost
+from stratalog.knowledge.options import Options, available_memory, usual_threads
+from stratalog.knowledge.progress import Reporter, plural
+from stratalog.knowledge.reader import Context, choose_reader, open_session, read_all
+from stratalog.lang.syntax import TRIPLE, Atom, Predicate, Program
+from stratalog.lang.terms import IRI_KIND, RDF_TYPE, Term
+from stratalog.pipeline.dictionary import Dictionary
+from stratalog.pipeline.facts import EncodedFacts
+from stratalog.pipeline.files import ReadReport
+from stratalog.pipeline.local import ReadOptions
+from stratalog.plan.program import predicates_of
+from stratalog.plan.rules import Plan
+from stratalog.plan.triples import is_triple_shaped
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SHARE_OF_MEMORY = 0.8
+"""Of the memory that is free, this much may go to relations if no limit is given."""
+
+
+def read_facts(
+    program: Program,
+    facts: object,
+    options: Options,
+    dictionary: Dictionary,
+    report: Reporter,
+    *,
+    known: Iterable[Predicate] | None = None,
+    account: ReadReport | None = None,
+) -> EncodedFacts:
+    """Return the explicit facts, those in the program's text included.
+
+    `known` are predicates whose arities are known, by default the program's; what reading finds
+    is added to the account.
+    """
+    arities: dict[str, set[int]] = defaultdict(set)
+    for predicate in predicates_of(program) if known is None else known:
+        arities[predicate.name].add(predicate.arity)
+    choice = choose_reader(facts, options, program.prefixes)
+    spark = _start_spark(options, report) if choice.by_spark else None
+    report("read", "facts")
+    watch = _ReadWatch(report)
+    context = Context(
+        program.declarations,
+        arities,
+        program.prefixes,
+        dictionary,
+        ReadOptions(options.graphs, options.header, options.on_bad_input, watch),
+        ReadReport() if account is None else account,
+    )
+    encoded = read_all(facts, context, spark)
+    _add_program_facts(program.facts, encoded, dictionary)
+    encoded.warnings[:0] = choice.warnings
+    watch.finish(encoded, dictionary, by_spark=choice.by_spark)
+    return encoded
+
+
+class _ReadWatch:
+    """Tells how far reading is, and when the last byte had been read."""
+
+    def __init__(self, report: Reporter) -> None:
+        self._report = report
+        self._begun = self._last = time.perf_counter()
+
+    def __call__(self, path: str, done: int, total: int) -> None:
+        self._last = time.perf_counter()
+        self._report("read", f"{path} {done / max(1, total):.0%}")
+
+    def finish(self, encoded: EncodedFacts, dictionary: Dictionary, *, by_spark: bool) -> None:
+        """Tell what was read; Spark's workers read and the driver encodes, which are two stages."""
+        now = time.perf_counter()
+        facts = f"{plural(encoded.count, 'fact')}, {plural(len(dictionary), 'constant')}"
+        if not by_spark:
+            self._report.finish("read", facts, now - self._begun)
+            return
+        size = plural(encoded.report.bytes, "byte")
+        self._report.finish("read", size, self._last - self._begun)
+        self._report.finish("encode", facts, now - self._last)
+
+
+def _start_spark(options: Options, report: Reporter) -> SparkSession:
+    """Return the session that reads, started if there is none yet."""
+    report.list_stages()
+    report("spark", "starting")
+    begun = time.perf_counter()
+    spark = open_session(options)
+    report.finish("spark", str(spark.sparkContext.master), time.perf_counter() - begun)
+    return spark
+
+
+def _add_program_facts(
+    facts: Iterable[Atom], encoded: EncodedFacts, dictionary: Dictionary
+) -> None:
+    by_predicate: dict[Predicate, list[Atom]] = defaultdict(list)
+    for fact in facts:
+        by_predicate[fact.predicate].append(fact)
+    for predicate, atoms in by_predicate.items():
+        flat = [a for atom in atoms for a in atom.args if isinstance(a, Term)]
+        ids = dictionary.encode(flat).reshape(len(atoms), predicate.arity)
+        origin = encoded.origin(predicate) if predicate in encoded else "table"
+        columns = [np.ascontiguousarray(ids[:, c]) for c in range(predicate.arity)]
+        encoded.add(predicate, columns, len(atoms), origin)
+
+
+def make_host(options: Options, dictionary: Dictionary) -> Host:
+    """Return an empty engine of the chosen kind."""
+    memory = options.memory
+    if memory is None and (available := available_memory()) is not None:
+        memory = int(SHARE_OF_MEMORY * available)
+    limits = Limits(memory, options.max_facts, options.timeout)
+    if options.engine == "reference":
+        return ReferenceHost(dictionary, limits)
+    return ColumnarHost(dictionary, limits, options.threads or usual_threads())
+
+
+def load(host: Host, plan: Plan, encoded: EncodedFacts, dictionary: Dictionary) -> None:
+    """Give the explicit facts to the engine."""
+    for facts in as_stored(plan, encoded, dictionary):
+        host.load(*facts)
+
+
+def as_stored(plan: Plan, encoded: Iterable[Encoded], dictionary: Dictionary) -> Iterator[Encoded]:
+    """Yield the facts as the plan stores them: as triples, if rules write triples."""
+    for predicate, columns, size in encoded:
+        if plan.stored_as_triples and is_triple_shaped(predicate):
+            yield TRIPLE, triple_columns(predicate, columns, size, dictionary), size
+        else:
+            yield predicate, columns, size
+
+
+def triple_columns(
+    predicate: Predicate, columns: Sequence[Ids], size: int, dictionary: Dictionary
+) -> list[Ids]:
+    """Return the columns (subject, predicate, object) of facts of an IRI-named predicate."""
+    name, rdf_type = dictionary.encode([Term(IRI_KIND, predicate.name[1:-1]), RDF_TYPE])
+    if predicate.arity == 1:
+        return [columns[0], np.full(size, rdf_type, np.uint32), np.full(size, name, np.uint32)]
+    return [columns[0], np.full(size, name, np.uint32), columns[1]]

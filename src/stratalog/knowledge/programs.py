@@ -1,0 +1,88 @@
+"""Programs: given as paths or text, and edited while their consequences live."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from stratalog.errors import ProgramError
+from stratalog.lang.check import check
+from stratalog.lang.parse import merge, parse_file, parse_program
+from stratalog.lang.printer import show
+from stratalog.lang.syntax import Atom, Program, Rule
+
+Prefixes = Sequence[tuple[str, str]]
+
+
+def load_program(program: object, prefixes: Prefixes = (), base: str | None = None) -> Program:
+    """Return the union of programs: paths (Path, or str ending in .dlog), text or parsed.
+
+    Prefixes and base are those that the text may use without declaring them.
+    """
+    parts = program if isinstance(program, list | tuple) else [program]
+    return merge([_load_one(part, prefixes, base) for part in parts])
+
+
+def _load_one(part: object, prefixes: Prefixes, base: str | None) -> Program:
+    if isinstance(part, Program):
+        return part
+    if isinstance(part, os.PathLike):
+        return parse_file(Path(part), prefixes, base)
+    if isinstance(part, str):
+        if part.endswith(".dlog"):
+            return parse_file(part, prefixes, base)
+        return parse_program(part, None, prefixes, base)
+    raise ProgramError(
+        "S100",
+        f"a program is text, a path or a list of these, not {type(part).__name__}",
+        help='write "path(?x, ?y) :- edge(?x, ?y) ." or Path("rules.dlog")',
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A program after rules were added and removed, and what else their text says."""
+
+    program: Program
+    is_edited: bool = False  # rules or declarations are others than before
+    inserted: tuple[Atom, ...] = ()  # facts in the text of what was added
+    deleted: tuple[Atom, ...] = ()  # facts in the text of what was removed
+    warnings: tuple[str, ...] = ()
+
+
+def edit_program(program: Program, add: object, remove: object) -> Edit:
+    """Return the program with rules added and removed; a rule to remove must be there."""
+    if add is None and remove is None:
+        return Edit(program)
+    added, removed = (
+        Program() if text is None else load_program(text, program.prefixes, program.base)
+        for text in (add, remove)
+    )
+    rules = _without(program.rules, removed.rules)
+    rules += tuple(rule for rule in dict.fromkeys(added.rules) if rule not in rules)
+    declared = dict.fromkeys((*program.declarations, *added.declarations))
+    prefixes = dict((*added.prefixes, *program.prefixes))
+    edited = replace(
+        program, rules=rules, declarations=tuple(declared), prefixes=tuple(prefixes.items())
+    )
+    warnings = tuple(str(warning) for warning in check(edited))
+    is_edited = (rules, tuple(declared)) != (program.rules, program.declarations)
+    return Edit(edited, is_edited, added.facts, removed.facts, warnings)
+
+
+def _without(rules: tuple[Rule, ...], removed: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    """Return the rules that are not removed."""
+    for rule in removed:
+        if rule not in rules:
+            place = rule.place
+            raise ProgramError(
+                "S211",
+                "the rule to remove is not in the program",
+                path=place.path if place else None,
+                line=place.line if place else None,
+                source=rule.text or show(rule),
+                help="write it as it was given, with the same names of variables",
+            )
+    return tuple(rule for rule in rules if rule not in removed)

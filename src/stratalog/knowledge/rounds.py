@@ -1,0 +1,66 @@
+"""Rounds of an update, counted and watched: told to the user, stopped if they do not end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import cast
+
+from stratalog.errors import EngineError
+from stratalog.facts.engine import Engine
+from stratalog.facts.labels import A, D
+from stratalog.facts.sets import Batch, Label
+from stratalog.knowledge.options import Options
+from stratalog.lang.syntax import Bind
+from stratalog.plan.rules import PlannedRule, Stratum
+
+MOST_ROUNDS_WITH_BIND = 100_000
+"""Rounds of a recursion through BIND before we say that it does not end."""
+
+
+class Rounds:
+    """An engine that also counts rounds: each marks the facts that it deletes or adds, once."""
+
+    def __init__(self, engine: Engine[PlannedRule], notice: Callable[[Batch], None]) -> None:
+        self._engine = engine
+        self._notice = notice
+        self.count = 0
+
+    @property
+    def engine(self) -> Engine[PlannedRule]:
+        """The same object, as algorithms see it."""
+        return cast("Engine[PlannedRule]", self)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._engine, name)
+
+    def mark(self, batch: Batch, label: Label) -> None:
+        if label in (D, A) and batch:
+            self.count += 1
+            self._notice(batch)
+        self._engine.mark(batch, label)
+
+
+class Endless:
+    """Stops a recursion through BIND that makes values without end, unless a limit will."""
+
+    def __init__(self, strata: Iterable[Stratum], options: Options) -> None:
+        is_bounded = options.max_facts is not None or options.timeout is not None
+        self._rules = {} if is_bounded else {s: text for s in strata if (text := _binds(s))}
+
+    def check(self, stratum: Stratum, rounds: int) -> None:
+        """Raise if a stratum has taken too many rounds."""
+        if rounds > MOST_ROUNDS_WITH_BIND and stratum in self._rules:
+            raise EngineError(
+                "E104",
+                f"no end after {MOST_ROUNDS_WITH_BIND:,} rounds of a recursion with BIND: "
+                + self._rules[stratum],
+                help="bound the values with FILTER, or set max_facts= or timeout= to go on",
+            )
+
+
+def _binds(stratum: Stratum) -> str:
+    """Return a recursive rule of the stratum that has a BIND, as text, or nothing."""
+    for rule in stratum.recursive:
+        if rule.origin and any(isinstance(b, Bind) for b in rule.builtins):
+            return rule.origin.text
+    return ""

@@ -1,0 +1,190 @@
+"""Updates: facts and rules come and go, and the materialisation follows, wholly or not at all.
+
+What is public here are methods of KnowledgeBase, kept in a file of their own.
+"""
+
+# ruff: noqa: SLF001  # this module and base.py are one
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from stratalog.facts.limits import full_memory_explained
+from stratalog.knowledge import persist
+from stratalog.knowledge.accounts import Totals, costs_since, profile_of, run_account, totals
+from stratalog.knowledge.adapters import Encoded
+from stratalog.knowledge.changes import ChangedFacts, ChangedTables, Changes, visible_facts
+from stratalog.knowledge.editing import edit_rules
+from stratalog.knowledge.given import Wish, read_given, without
+from stratalog.knowledge.maintaining import maintain
+from stratalog.knowledge.options import check_options
+from stratalog.knowledge.programs import edit_program
+from stratalog.knowledge.progress import Reporter, reporter
+from stratalog.knowledge.transaction import Transaction
+from stratalog.lang.syntax import Predicate
+
+if TYPE_CHECKING:
+    from stratalog.knowledge.base import KnowledgeBase
+
+
+def update(
+    self: KnowledgeBase,
+    insert: object = None,
+    delete: object = None,
+    *,
+    maintenance: str | None = None,
+    add_rules: object = None,
+    remove_rules: object = None,
+) -> Changes:
+    """Insert and delete explicit facts, add and remove rules; return what changed, net.
+
+    `insert` and `delete` take what `facts` of `materialise` takes, rules are given as programs are.
+    A fact that is inserted and deleted is inserted. A knowledge base with a store has a new version
+    there when this returns. If anything goes wrong, nothing has changed.
+    """
+    wish = Wish(insert, delete, add_rules, remove_rules, _algorithm(self, maintenance))
+    with self._lock, full_memory_explained("updating"):
+        persist.check_current(self)
+        with Transaction(self) as transaction, reporter(self._options.progress) as report:
+            done = _Done(self, wish, report)
+            if done.is_needed:
+                done.save(transaction, report)
+                transaction.keep()
+            return done.changes()
+
+
+def what_if(
+    self: KnowledgeBase,
+    insert: object = None,
+    delete: object = None,
+    *,
+    maintenance: str | None = None,
+    add_rules: object = None,
+    remove_rules: object = None,
+) -> Changes:
+    """Return what `update` would change; nothing is changed."""
+    wish = Wish(insert, delete, add_rules, remove_rules, _algorithm(self, maintenance))
+    with (
+        self._lock,
+        full_memory_explained("updating"),
+        Transaction(self),
+        reporter(self._options.progress) as report,
+    ):
+        changes = _Done(self, wish, report).changes()
+        changes.added.decode()
+        changes.removed.decode()
+        return changes
+
+
+def _algorithm(kb: KnowledgeBase, given: str | None) -> str:
+    """Return the choice of `maintenance`, of this update or of the knowledge base."""
+    if given is None:
+        return kb._options.maintenance
+    return check_options(maintenance=given).maintenance
+
+
+class _Done:
+    """An update that has been done in memory, and its account."""
+
+    def __init__(self, kb: KnowledgeBase, wish: Wish, report: Reporter) -> None:
+        self._kb = kb
+        self._begun = time.perf_counter()
+        self._phases: dict[str, float] = {}
+        self._costs = kb._host.derivations()
+        before, shown = totals(kb), set(kb.visible())
+        edit = edit_program(kb._program, wish.add_rules, wish.remove_rules)
+        self._given = read_given(kb, wish, edit, report)
+        self._end("read")
+        cpu = time.process_time()
+        if edit.is_edited:
+            self._outcome = edit_rules(kb, edit.program, self._given, wish.maintenance, report)
+        else:
+            self._outcome = maintain(kb, self._given, wish.maintenance, report)
+        self._end("reason")
+        self._phases["reason_cpu"] = time.process_time() - cpu
+        self.is_needed = edit.is_edited or self._outcome.is_needed
+        self._is_edited = edit.is_edited
+        self._added = self._visible(self._outcome.added)
+        self._removed = self._visible(self._outcome.removed)
+        self._note_facts(before, shown)
+        self._note_run(wish)
+
+    def _end(self, phase: str) -> None:
+        now = time.perf_counter()
+        self._phases[phase] = now - self._begun
+        self._begun = now
+
+    def _visible(self, facts: Iterable[Encoded]) -> list[Encoded]:
+        triples = self._kb._plan.stored_as_triples
+        return visible_facts(facts, self._kb._dictionary, triples=triples)
+
+    def _note_facts(self, before: Totals, shown: set[Predicate]) -> None:
+        """Bring up to date what the knowledge base knows about its facts."""
+        kb, outcome, given = self._kb, self._outcome, self._given.insert
+        kb._totals = Totals(
+            before.facts + _size(self._added) - _size(self._removed),
+            before.explicit + _size(outcome.inserted) - _size(outcome.deleted),
+        )
+        changed = {predicate for predicate, _, _ in (*self._added, *self._removed)}
+        kb._visible = None if self._is_edited else sorted(shown | changed)
+        kb._names = None
+        kb._program = without(kb._program, self._visible(outcome.deleted), kb)
+        new = {p: given.origin(p) for p in given.predicates() if p not in kb._origins}
+        rdf = {p: "rdf" for p in given.predicates() if given.origin(p) == "rdf"}
+        kb._origins = {**kb._origins, **new, **rdf}
+
+    def _note_run(self, wish: Wish) -> None:
+        """Remember what the update took."""
+        kb, outcome = self._kb, self._outcome
+        costs = kb._host.derivations() if outcome.is_whole else costs_since(self._costs, kb)
+        self._profile = profile_of(kb._plan, costs)
+        derivations = sum(n for n, _, _ in costs.values())
+        warnings, report = self._given.warnings, self._given.report
+        kb.report = report
+        kb._run = {
+            "maintenance": wish.maintenance,
+            **run_account(outcome.rounds, derivations, self._phases, warnings, report),
+            "added": _size(self._added),
+            "removed": _size(self._removed),
+            "inserted": _size(outcome.inserted),
+            "deleted": _size(outcome.deleted),
+            "not_explicit": outcome.not_explicit,
+            "per_stratum": outcome.per_stratum,
+        }
+
+    def save(self, transaction: Transaction, report: Reporter) -> None:
+        """Commit to the store, if there is one; what is on disk then is kept in memory too."""
+        kb = self._kb
+        if kb._store is None:
+            return
+        report("save", str(kb._store.path))
+        begun, before = time.perf_counter(), kb._version
+        try:
+            persist.commit_update(kb, self._outcome, self._profile)
+        finally:
+            if kb._version > before:
+                transaction.keep()
+        kb.note_phase("save", time.perf_counter() - begun)
+
+    def changes(self) -> Changes:
+        """Return what users see of it."""
+        changed = {predicate for predicate, _, _ in (*self._added, *self._removed)}
+        names = self._kb.named({*self._kb.visible(), *changed})
+        stats = {**self._kb.stats, "profile": self._profile}
+        return Changes(self._tables(self._added, names), self._tables(self._removed, names), stats)
+
+    def _tables(self, facts: list[Encoded], names: dict[Predicate, str]) -> ChangedTables:
+        kb = self._kb
+        tables = {
+            names[predicate]: ChangedFacts(
+                columns, size, kb._dictionary, kb.declaration(predicate), kb.is_rdf(predicate)
+            )
+            for predicate, columns, size in sorted(facts, key=lambda each: each[0])
+        }
+        return ChangedTables(tables)
+
+
+def _size(facts: Iterable[Encoded]) -> int:
+    return sum(size for _, _, size in facts)

@@ -1,0 +1,123 @@
+"""Maintenance that deletes exactly: a fact goes only when no other proof of it is found.
+
+001 (Hu, Motik, Horrocks: Optimised Maintenance of Datalog Materialisations), Algorithm 3, B/F^c.
+Lines 51-52 and 56 are in update.py, 58-61 in losses.py, 87-96 in insertion.py.
+Paper lines: 53-55, 57-86.
+
+| paper                              | here                                                |
+|------------------------------------|-----------------------------------------------------|
+| C, P, Y                            | the labels C (checked), P (proved), Y (delayed)     |
+| C_nr[F] > 0                        | holds(facts): what bf.py asks in another way        |
+| I∖(D∖A)                            | STANDING                                            |
+| O^{<s} ∩ (I∖(D∖A))                 | STANDING - Over(stratum.predicates)                 |
+| Δ_D, filled fact by fact           | the batch `delta`, decided at once                  |
+
+C_r, which the paper's B/F^c does not have, is kept: lines 61 and 68 lower it, insertion raises it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from stratalog.facts.counts import Count
+from stratalog.facts.engine import Engine
+from stratalog.facts.labels import A, C, D, I, P, Y
+from stratalog.facts.sets import Batch, FactSet, Over, Supported
+from stratalog.plan.rules import PlannedRule, Stratum
+from stratalog.reason.insertion import insert
+from stratalog.reason.losses import first_losses
+from stratalog.reason.update import NOTHING, STANDING, Changed, StratumChanges, together
+
+NR, R = Count.NONRECURSIVE, Count.RECURSIVE
+
+Holds = Callable[[Batch], FactSet]
+"""Returns the facts of a batch that hold without recursion, after the losses of the update."""
+
+
+def maintain(engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChanges) -> Changed:
+    """Update one stratum after its earlier strata."""
+    return maintain_by_proof(
+        engine, stratum, changes, lambda facts: engine.settle(facts & Supported(NR))
+    )
+
+
+def maintain_by_proof(
+    engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChanges, holds: Holds
+) -> Changed:
+    """Update one stratum; `holds` is all that B/F and B/F^c do not share."""
+    proofs = _Proofs(engine, stratum, holds)  # L53
+    deleted = _delete_unproved(engine, stratum, changes, proofs)  # L54
+    proofs.forget()
+    added = insert(engine, stratum, changes, NOTHING)  # L55
+    return Changed(deleted, added)
+
+
+def _delete_unproved(  # L57
+    engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChanges, proofs: _Proofs
+) -> Batch:
+    found = first_losses(engine, stratum, changes)  # L58-61
+    deleted = [engine.settle(found - found)]
+    # Differs: all facts of a round are checked at once, so that Δ_D is ∅ in line 74.
+    while delta := proofs.missing(engine.settle(found - D)):  # L62-67
+        found = engine.apply(stratum.recursive, STANDING, I | A, delta, count=R, lower=True)  # L68
+        engine.mark(delta, D)  # L69
+        deleted.append(delta)
+    return engine.settle(together(deleted))
+
+
+class _Proofs:
+    """The facts of a stratum that were checked so far, and those of them that were proved."""
+
+    def __init__(self, engine: Engine[PlannedRule], stratum: Stratum, holds: Holds) -> None:
+        self._engine = engine
+        self._rules = stratum.recursive
+        self._here = Over(stratum.predicates)
+        self._holds = holds
+        self._checked: list[FactSet] = [NOTHING]
+        self._delayed: list[FactSet] = [NOTHING]
+
+    def missing(self, doubtful: Batch) -> Batch:  # L70
+        """Return the doubtful facts that have no proof from facts that stand.
+
+        Differs: a frontier is checked at once, and all instances that derive a fact of it are
+        examined. The search stops early only if every doubtful fact is proved; otherwise all that
+        can be reached backwards from unproved facts has been examined. So, when a fact is
+        returned, each fact in C∖P is disproved, whatever cycles there are.
+        """
+        engine = self._engine
+        frontier = engine.settle(doubtful - C)  # L71
+        while frontier:
+            self._saturate(frontier)  # L72
+            if not engine.settle(doubtful - P):  # L76
+                break
+            unproved = engine.settle(frontier - P)
+            wanted = self._here - C
+            _, frontier = engine.bodies_of(self._rules, unproved, STANDING, I | A, wanted)  # L73-75
+        return engine.settle(doubtful - P)
+
+    def _saturate(self, frontier: Batch) -> None:  # L77
+        """Check the frontier, and prove all that follows from it and from what was proved."""
+        engine = self._engine
+        engine.mark(frontier, C)  # L78
+        self._checked.append(frontier)
+        known = engine.settle(frontier & Y)
+        found: FactSet = known | self._holds(engine.settle(frontier - known))  # L79-80
+        proved = P | (STANDING - self._here)
+        while delta := self._proved_now(found):  # L81-83
+            engine.mark(delta, P)  # L84
+            found = engine.apply(self._rules, proved, I | A, delta)  # L85
+
+    # Differs: lines 83 and 86 tell whether the fact was proved; here the label P does.
+    def _proved_now(self, found: FactSet) -> Batch:  # L86
+        """Return what is found and checked; what is not checked yet is delayed."""
+        delayed = self._engine.settle(found - C)  # L82
+        self._engine.mark(delayed, Y)
+        self._delayed.append(delayed)
+        return self._engine.settle((found & C) - P)
+
+    def forget(self) -> None:
+        """Take off C, P and Y."""
+        checked = self._engine.settle(together(self._checked))
+        for label in (C, P):
+            self._engine.unmark(checked, label)
+        self._engine.unmark(self._engine.settle(together(self._delayed)), Y)

@@ -1,0 +1,37 @@
+"""Insertion by seminaïve evaluation, the last phase of every maintenance algorithm.
+
+001 (Hu, Motik, Horrocks: Optimised Maintenance of Datalog Materialisations), Algorithm 2, INSERT.
+Lines 14-20 of Algorithm 1 and 87-96 of Algorithm 3 are the same with fewer counts; here all
+algorithms keep both, so that each may follow any other. (Line 91 as printed evaluates Π_nr, which
+line 89 has done; it is Π_r.)
+Paper lines: 39-50.
+"""
+
+from __future__ import annotations
+
+from stratalog.facts.counts import Count
+from stratalog.facts.engine import Engine
+from stratalog.facts.labels import A
+from stratalog.facts.sets import Batch, FactSet
+from stratalog.plan.rules import PlannedRule, Stratum
+from stratalog.reason.update import NEW, StratumChanges, together
+
+NR, R = Count.NONRECURSIVE, Count.RECURSIVE
+
+
+def insert(  # L39
+    engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChanges, rederived: FactSet
+) -> Batch:
+    """Add all that follows from what was rederived, inserted or changed earlier; return it."""
+    lost, gained = changes.lost, changes.gained
+    found: FactSet = rederived | changes.inserted | changes.regrouped.gained  # L40
+    engine.change_count(changes.inserted, NR, 1)
+    engine.change_count(changes.regrouped.gained, NR, 1)
+    found |= engine.apply(stratum.nonrecursive, NEW, NEW, gained, lost, count=NR)  # L41-42
+    found |= engine.apply(stratum.recursive, NEW, NEW, gained, lost, count=R)  # L43-44
+    added = [engine.settle(found - found)]
+    while delta := engine.settle(found - NEW):  # L45-47
+        engine.mark(delta, A)  # L48
+        added.append(delta)
+        found = engine.apply(stratum.recursive, NEW, NEW, delta, count=R)  # L49-50
+    return engine.settle(together(added))

@@ -1,0 +1,29 @@
+"""The facts that lose a derivation to the update itself or to earlier strata.
+
+001 (Hu, Motik, Horrocks: Optimised Maintenance of Datalog Materialisations), Algorithm 2, the
+beginning of OVERDELETE. Paper lines 8 of Algorithm 1 and 58-61 of Algorithm 3 are the same with
+fewer counts; here all algorithms keep both, so that each may follow any other.
+Paper lines: 28-32.
+"""
+
+from __future__ import annotations
+
+from stratalog.facts.counts import Count
+from stratalog.facts.engine import Engine
+from stratalog.facts.sets import FactSet
+from stratalog.plan.rules import PlannedRule, Stratum
+from stratalog.reason.update import OLD, StratumChanges
+
+NR, R = Count.NONRECURSIVE, Count.RECURSIVE
+
+
+def first_losses(engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChanges) -> FactSet:
+    """Lower the counts by the derivations that are gone, and return the facts that had them."""
+    lost, gained = changes.lost, changes.gained
+    found: FactSet = changes.deleted | changes.regrouped.lost  # L28
+    engine.change_count(changes.deleted, NR, -1)
+    engine.change_count(changes.regrouped.lost, NR, -1)
+    rules, recursive = stratum.nonrecursive, stratum.recursive
+    found |= engine.apply(rules, OLD, OLD, lost, gained, count=NR, lower=True)  # L29-30
+    found |= engine.apply(recursive, OLD, OLD, lost, gained, count=R, lower=True)  # L31-32
+    return found

@@ -1,0 +1,158 @@
+"""An update, stratum by stratum, whatever algorithm maintains each of them.
+
+001 (Hu, Motik, Horrocks: Optimised Maintenance of Datalog Materialisations), Algorithm 1, DRed,
+whose frame Algorithms 2 (lines 21-22, 26) and 3 (51-52, 56) share.
+Paper lines: 1-2, 6.
+
+| paper                      | here                                                        |
+|----------------------------|-------------------------------------------------------------|
+| E⁻, E⁺                     | deleted, inserted                                           |
+| D∖A, A∖D                   | the batches lost, gained; an engine sees the labels D and A |
+| the loop's body            | maintain: each algorithm's own                              |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import NamedTuple
+
+from stratalog.facts.engine import Engine, Regrouped
+from stratalog.facts.labels import A, D, E, I
+from stratalog.facts.sets import Batch, FactSet, Over
+from stratalog.lang.syntax import Predicate
+from stratalog.plan.rules import PlannedRule, Stratum
+
+OLD, NEW = I, (I - D) | A
+STANDING = I - (D - A)  # what deletion has left of the old materialisation
+NOTHING = Over(frozenset())
+
+
+class StratumChanges(NamedTuple):
+    """What a stratum has to follow."""
+
+    deleted: Batch  # E⁻ ∩ O^s
+    inserted: Batch  # E⁺ ∩ O^s
+    lost: Batch  # D∖A, of earlier strata that its rules read
+    gained: Batch  # A∖D, of earlier strata that its rules read
+    regrouped: Regrouped  # facts of the stratum's aggregates
+
+
+class Changed(NamedTuple):
+    """What an algorithm has marked D and A in one stratum."""
+
+    deleted: Batch
+    added: Batch
+
+
+Maintain = Callable[[Engine[PlannedRule], Stratum, StratumChanges], Changed]
+
+
+class Updated(NamedTuple):
+    """The net change of the materialisation."""
+
+    removed: Batch
+    added: Batch
+
+
+def update(
+    engine: Engine[PlannedRule],
+    strata: Iterable[Stratum],
+    deleted: Batch,
+    inserted: Batch,
+    maintain: Maintain,
+    *,
+    changed: Collection[Stratum] = (),
+) -> Updated:
+    """Delete and insert explicit facts, and mark with I exactly what follows then.
+
+    `deleted` are explicit facts that are not inserted at once, `inserted` stored facts that are
+    not explicit (L1); the strata hold the predicates of both. The `changed` ones have other rules
+    than those that made their facts and counts: they are rematerialised, whatever `maintain` does.
+    """
+    lost, gained = _Differences(engine), _Differences(engine)
+    touched: list[FactSet] = [NOTHING]
+    different = set(engine.predicates_of(deleted) | engine.predicates_of(inserted))
+    for stratum in strata:  # L2
+        has_changed = stratum in changed
+        if not has_changed and different.isdisjoint(stratum.predicates | stratum.reads):
+            continue  # most strata, in a small update
+        changes = _changes(engine, stratum, (deleted, inserted), (lost, gained))
+        if has_changed:
+            done = _rematerialise(engine, stratum, changes)
+        else:
+            done = maintain(engine, stratum, _regrouped(engine, stratum, changes))
+        different |= lost.add(engine.settle(done.deleted - A))
+        different |= gained.add(engine.settle(done.added - D))
+        touched += done
+    updated = Updated(lost.total(), gained.total())
+    engine.unmark(deleted, E)  # L6
+    engine.mark(inserted, E)
+    engine.unmark(updated.removed, I)
+    engine.mark(updated.added, I)
+    scaffolding = engine.settle(together(touched))
+    for label in (D, A):
+        engine.unmark(scaffolding, label)
+    return updated
+
+
+class _Differences:
+    """Net differences of earlier strata; a stratum looks only at those of predicates it reads."""
+
+    def __init__(self, engine: Engine[PlannedRule]) -> None:
+        self._engine = engine
+        self._batches: list[Batch] = []
+        self._number_of: dict[Predicate, int] = {}
+
+    def add(self, batch: Batch) -> frozenset[Predicate]:
+        """Take in the differences of one stratum; return their predicates."""
+        predicates = self._engine.predicates_of(batch)
+        self._number_of.update(dict.fromkeys(predicates, len(self._batches)))
+        self._batches.append(batch)
+        return predicates
+
+    def of(self, predicates: Iterable[Predicate]) -> Batch:
+        numbers = {self._number_of[p] for p in predicates if p in self._number_of}
+        found = [self._batches[number] for number in sorted(numbers)]
+        return self._engine.settle(together([NOTHING, *found]))
+
+    def total(self) -> Batch:
+        return self._engine.settle(together([NOTHING, *self._batches]))
+
+
+def _changes(
+    engine: Engine[PlannedRule],
+    stratum: Stratum,
+    explicit: tuple[Batch, Batch],
+    earlier: tuple[_Differences, _Differences],
+) -> StratumChanges:
+    """Return what a stratum has to follow, its aggregates still unchanged."""
+    here = Over(stratum.predicates)
+    deleted, inserted = (engine.settle(batch & here) for batch in explicit)
+    lost, gained = (differences.of(stratum.reads - stratum.predicates) for differences in earlier)
+    nothing = engine.settle(NOTHING)
+    return StratumChanges(deleted, inserted, lost, gained, Regrouped(nothing, nothing))
+
+
+def _regrouped(
+    engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChanges
+) -> StratumChanges:
+    # Differs: an aggregate is recomputed group by group; each of its facts has C_nr = 1.
+    lost, gained = changes.lost, changes.gained
+    regrouped = engine.regroup(stratum.nonrecursive, OLD, NEW, lost, gained)
+    return changes._replace(regrouped=regrouped)
+
+
+def _rematerialise(
+    engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChanges
+) -> Changed:
+    from stratalog.reason import rematerialise  # which needs this file
+
+    return rematerialise.maintain(engine, stratum, changes)
+
+
+def together(batches: Sequence[FactSet]) -> FactSet:
+    """Return the union of the batches of many rounds, balanced: to settle it costs little more."""
+    if len(batches) == 1:
+        return batches[0]
+    middle = len(batches) // 2
+    return together(batches[:middle]) | together(batches[middle:])

@@ -1,0 +1,162 @@
+"""Random histories: a program and a sequence of updates, small and shrinkable.
+
+Half of the programs are random ones of `strategies`. The others stack recursion, negation and
+aggregates over dense little graphs, where facts have many derivations and support each other in
+circles: what maintenance gets wrong first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from hypothesis import strategies as st
+
+from stratalog.lang.parse import parse_program
+from stratalog.lang.syntax import TRIPLE, Atom, Predicate, Program, Rule
+from tests.naive import Fact, explicit_facts
+from tests.strategies import FULL, INTEGERS, Draw, Language, programs_over, rows_of, signatures
+
+
+@dataclass(frozen=True)
+class Update:
+    """What is inserted and deleted, and how the step ends."""
+
+    insert: frozenset[Fact]
+    delete: frozenset[Fact]
+    ends: str = "commit"  # or "dry run", or "abort": an error in the middle
+    fails_at: int = 0  # the engine call in which the error of an abort is raised
+    choices: tuple[int, ...] = (0,)  # which algorithm maintains each stratum, in turn
+
+    def wanted(self, explicit: AbstractSet[Fact]) -> frozenset[Fact]:
+        """Return the explicit facts that the step asks for."""
+        return frozenset((explicit - self.delete) | self.insert)
+
+    def after(self, explicit: AbstractSet[Fact]) -> frozenset[Fact]:
+        """Return the explicit facts after the step."""
+        return self.wanted(explicit) if self.ends == "commit" else frozenset(explicit)
+
+
+Random = tuple[Program, list[Update]]
+
+
+def sizes(least: int, most: int) -> st.SearchStrategy[int]:
+    """Return numbers that are as often large as small, unlike Hypothesis's own choice."""
+    return st.sampled_from(range(least, most + 1))
+
+
+@st.composite
+def updates(
+    draw: Draw, fact: st.SearchStrategy[Fact], explicit: frozenset[Fact], known: frozenset[Fact]
+) -> Update:
+    """An update of few facts, of every second one or of all that were ever explicit."""
+    some = st.one_of(st.sampled_from(sorted(known)), fact) if known else fact
+    size = draw(st.sampled_from(("few",) * 4 + ("half", "all")))
+    insert, delete = (frozenset(draw(some) for _ in range(draw(sizes(0, 4)))) for _ in range(2))
+    if size == "all":
+        insert, delete = draw(st.sampled_from(((insert, explicit), (known, delete))))
+    elif size == "half":
+        delete |= frozenset(sorted(explicit)[draw(st.integers(0, 1)) :: 2])
+    return Update(
+        insert,
+        delete,
+        draw(st.sampled_from(("commit",) * 5 + ("dry run", "abort"))),
+        draw(st.integers(1, 60)),
+        tuple(draw(st.lists(st.integers(0, 5), min_size=1, max_size=4))),
+    )
+
+
+def steps(draw: Draw, program: Program, fact: st.SearchStrategy[Fact]) -> list[Update]:
+    """Draw updates one after the other; much of what goes comes back later."""
+    explicit = known = frozenset(explicit_facts(program))
+    made = []
+    for _ in range(draw(sizes(1, 5))):
+        step = draw(updates(fact, explicit, known))
+        made.append(step)
+        explicit = step.after(explicit)
+        known |= step.insert
+    return made
+
+
+def _fact(atom: Atom) -> Fact:
+    return next(iter(explicit_facts(Program(facts=(atom,)))))
+
+
+@st.composite
+def of_random_programs(draw: Draw, language: Language = FULL) -> Random:
+    signature = draw(signatures(language))
+    program = draw(programs_over(signature))
+    atom = st.one_of([rows_of(p, signature) for p in signature.levels if p != TRIPLE])
+    return program, steps(draw, program, atom.map(_fact))
+
+
+# ---- Layers of recursion -----------------------------------------------------------------------
+
+LAYERS = """
+t(?x, ?y) :- e(?x, ?y) .
+t(?x, ?z) :- t(?x, ?y), t(?y, ?z) .
+t(?x, ?z) :- t(?x, ?y), e(?y, ?z) .
+t(?y, ?x) :- t(?x, ?y) .
+t(?x, ?y) :- f(?x, ?y), n(?x) .
+t(?x, ?y) :- s(?x), e(?x, ?y), NOT f(?x, ?x) .
+t(?x, ?x) :- t(?x, ?x), s(?x) .
+s(?x) :- t(?x, ?x) .
+s(?y) :- s(?x), e(?x, ?y), NOT n(?y) .
+s(?x) :- n(?x), f(?x, ?x) .
+c(?x, ?k) :- AGGREGATE(t(?x, ?y) ON ?x BIND COUNT(?y) AS ?k) .
+u(?x, ?y) :- t(?x, ?y), NOT f(?x, ?y) .
+u(?x, ?y) :- e(?x, ?y), NOT t(?y, ?x) .
+u(?x, ?z) :- u(?x, ?y), t(?y, ?z), NOT s(?z) .
+u(?x, ?z) :- u(?x, ?y), u(?y, ?z) .
+u(?x, ?y) :- e(?x, ?y), c(?x, ?k), ?k < 3 .
+u(?x, ?m) :- u(?x, ?y), BIND(?y + 1 AS ?m), ?m < 4 .
+v(?x) :- n(?x), NOT u(?x, ?y) .
+v(?y) :- v(?x), u(?x, ?y), NOT s(?y) .
+v(?x) :- AGGREGATE(u(?x, ?y) ON ?x BIND MAX(?y) AS ?m), s(?m) .
+w(?x, ?y) :- v(?x), u(?x, ?y), NOT t(?y, ?x) .
+"""
+
+PREDICATES = tuple(
+    Predicate(name, arity) for name, arity in zip("efnetuvs", (2, 2, 1, 2, 2, 2, 1, 1), strict=True)
+)
+
+
+@cache
+def layers() -> tuple[Rule, ...]:
+    return parse_program(LAYERS).rules
+
+
+@st.composite
+def of_layers(draw: Draw) -> Random:
+    rules = [rule for rule in layers() if draw(st.booleans())]
+    term = st.sampled_from(INTEGERS[: draw(st.integers(2, 4))])
+    atom = st.sampled_from(PREDICATES).flatmap(
+        lambda p: st.tuples(*[term] * p.arity).map(lambda args: Atom(p, args))
+    )
+    given = dict.fromkeys(draw(atom) for _ in range(draw(sizes(1, 24))))
+    program = Program(rules=tuple(rules), facts=tuple(given))
+    return program, steps(draw, program, atom.map(_fact))
+
+
+def histories() -> st.SearchStrategy[Random]:
+    """Return the strategy of all histories."""
+    return st.one_of(of_random_programs(), of_layers())
+
+
+def show(history: Random) -> str:
+    """Return a history as text, for failures."""
+    from tests.strategies import program_text
+
+    program, taken = history
+    lines = [program_text(program)]
+    for step in taken:
+        how = f"{step.ends} (fails at {step.fails_at}, algorithms {step.choices})"
+        lines += [how, f"  - {facts(step.delete)}", f"  + {facts(step.insert)}"]
+    return "\n".join(lines)
+
+
+def facts(some: AbstractSet[Any]) -> str:
+    shown = (f"{p.name}({', '.join(t.text for t in args)})" for p, args in sorted(some))
+    return " ".join(shown)
