@@ -7,12 +7,12 @@ and is met once because every substitution is tried once.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from stratalog.facts.counts import Count
-from stratalog.facts.engine import BudgetSpentError, Regrouped
+from stratalog.facts.engine import Bodies, BudgetSpentError, Regrouped
 from stratalog.facts.labels import E, I
 from stratalog.facts.limits import Limits
 from stratalog.facts.sets import Batch, FactSet, Label, Meet, Minus, Over, Supported, Union
@@ -178,8 +178,9 @@ class ReferenceEngine:
         pos: FactSet,
         neg: FactSet,
         wanted: FactSet,
-    ) -> tuple[FactBatch, FactBatch]:
-        derived: set[Fact] = set()
+        limit: int | None = None,
+    ) -> Bodies:
+        met: Counter[tuple[int, Fact]] = Counter()
         bodies: set[Fact] = set()
         for rule in rules:
             if rule.grouping is not None:
@@ -187,9 +188,12 @@ class ReferenceEngine:
             for binding in self.instances(rule, pos, neg):
                 head = rule.head.predicate, _fill(rule.head, binding)
                 if head in _facts(heads):
-                    derived.add(head)
-                    bodies.update((a.predicate, _fill(a, binding)) for a in rule.body)
-        return FactBatch(derived), FactBatch(f for f in bodies if self.is_in(f, wanted))
+                    met[rule.index, head] += 1
+                    if limit is None or met[rule.index, head] <= limit:
+                        bodies.update((a.predicate, _fill(a, binding)) for a in rule.body)
+        derived = FactBatch(head for _, head in met)
+        are_all = limit is None or all(n <= limit for n in met.values())
+        return Bodies(derived, FactBatch(f for f in bodies if self.is_in(f, wanted)), are_all)
 
     def regroup(
         self,

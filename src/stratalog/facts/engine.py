@@ -30,6 +30,14 @@ class Closed(NamedTuple):
     rounds: int
 
 
+class Bodies(NamedTuple):
+    """The heads that some instance derives, facts of the bodies, and whether these are all."""
+
+    derived: Batch
+    facts: Batch
+    are_all: bool
+
+
 class Regrouped(NamedTuple):
     """The facts of an aggregate that no longer hold, and those that hold instead."""
 
@@ -91,12 +99,13 @@ class Engine(Protocol[RuleT_contra]):
         pos: FactSet,
         neg: FactSet,
         wanted: FactSet,
-    ) -> tuple[Batch, Batch]:
+        limit: int | None = None,
+    ) -> Bodies:
         """Evaluate rules backwards, from all heads at once.
 
-        Returns the heads that some instance in Π[Iᵖ, Iⁿ] derives, and the facts in the positive
-        bodies of all these instances that are in `wanted`, a set of labels over predicates. Rules
-        with an aggregate are passed over.
+        The bodies are the facts, of those in `wanted`, in the positive bodies of the instances in
+        Π[Iᵖ, Iⁿ] that derive a head. With a limit, an engine may stop when it has met about so
+        many instances per head and rule. Rules with an aggregate are passed over.
         """
 
     def regroup(

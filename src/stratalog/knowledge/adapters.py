@@ -61,6 +61,12 @@ class Host(Protocol):
     ) -> npt.NDArray[np.bool_]:
         """Return for each fact whether it is in the materialisation."""
 
+    def prepare(self, predicates: Iterable[Predicate]) -> None:
+        """Make relations for predicates that have none."""
+
+    def is_empty(self, predicate: Predicate) -> bool:
+        """Return whether a relation holds nothing, not even facts that are in no set."""
+
     def store(self, facts: Iterable[Encoded]) -> Batch:
         """Return facts as a batch; those that are new are stored, without a mark."""
 
@@ -120,6 +126,13 @@ class ColumnarHost:
         self.drop = self.engine.drop
         self.nbytes = self.engine.nbytes
         self.begin = self.engine.begin
+
+    def prepare(self, predicates: Iterable[Predicate]) -> None:
+        for predicate in sorted(predicates):
+            self.engine.relation(predicate)
+
+    def is_empty(self, predicate: Predicate) -> bool:
+        return not self.engine.relation(predicate).rows
 
     def store(self, facts: Iterable[Encoded]) -> ColumnarBatch:
         return _together(self.engine.store(*each) for each in facts)
@@ -187,6 +200,13 @@ class ReferenceHost:
     def _encoded(self, facts: Sequence[tuple[Term, ...]], arity: int) -> list[Ids]:
         columns = list(zip(*facts, strict=True)) if facts else [()] * arity
         return [self._terms.encode(list(column)) for column in columns]
+
+    def prepare(self, predicates: Iterable[Predicate]) -> None:
+        for predicate in predicates:
+            self.engine.stored.setdefault(predicate, {})
+
+    def is_empty(self, predicate: Predicate) -> bool:
+        return not self.engine.stored.get(predicate)
 
     def store(self, facts: Iterable[Encoded]) -> FactBatch:
         found = [(each[0], fact) for each in facts for fact in self._decoded(each)]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from stratalog.ask.query import Vocabulary, plan_query
 from stratalog.facts.labels import I
+from stratalog.knowledge.replan import planned_predicates
 from stratalog.lang.syntax import TRIPLE
 from stratalog.pipeline.decode import decode_table
 
@@ -19,15 +20,19 @@ def answers(kb: KnowledgeBase, text: str) -> pa.Table:
     """Return the answers to a body or a rule; the knowledge base is as before."""
     host, dictionary = kb._host, kb._dictionary  # noqa: SLF001  # this module and base.py are one
     before = set(host.predicates())
-    plan = plan_query(text, _vocabulary(kb, has_triples=TRIPLE in before))
+    plan = plan_query(text, _vocabulary(kb, has_triples=TRIPLE in planned_predicates(kb._plan)))  # noqa: SLF001
     known = dictionary.checkpoint()
     host.limits.start()
+    marked = []
     try:
         for rule in plan.hidden:
-            host.engine.mark(host.engine.apply([rule], I, I), I)
+            marked.append(host.engine.apply([rule], I, I))
+            host.engine.mark(marked[-1], I)
         columns, size = host.answers(plan.answer)
         table = decode_table(columns, size, dictionary)
     finally:
+        for batch in marked:
+            host.engine.unmark(batch, I)  # the relation may be one that stays
         dictionary.truncate(known)  # a question adds nothing, not even constants
         host.drop([p for p in host.predicates() if p not in before])
     return table.rename_columns(list(plan.columns)) if plan.columns else table

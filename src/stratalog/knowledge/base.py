@@ -61,6 +61,7 @@ class KnowledgeBase:
         self._visible: list[Predicate] | None = None
         self._names: dict[Predicate, str] | None = None
         self._totals: accounts.Totals | None = None
+        self._prepared: Plan | None = None  # the plan for which all is ready to be updated
         self._store: Store | None = None
         self._version = 0
         self._run: dict[str, Any] = {}
@@ -173,7 +174,8 @@ class KnowledgeBase:
         """Return all predicates of facts and rules that are not hidden, sorted."""
         with self._lock:
             if self._visible is None:  # among triples, it takes a look at each
-                known = {*self._mentioned, *planned_predicates(self._plan)}
+                stored = set(self._host.predicates()) & planned_predicates(self._plan)
+                known = self._mentioned | stored
                 if self._triples is not None:
                     known |= self._triples.predicates()
                 self._visible = sorted(p for p in known if not p.name.startswith("$"))

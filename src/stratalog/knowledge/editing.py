@@ -35,7 +35,7 @@ def edit_rules(
     kb._program, kb._mentioned = program, predicates_of(program)
     if _is_stored_otherwise(old, new):
         return rebuild(kb, given, report)
-    kb._plan = aligned(new, old, kb._host.derivations())
+    kb._plan = aligned(new, old)
     return maintain(kb, given, maintenance, report, _changed(kb._plan, old))
 
 

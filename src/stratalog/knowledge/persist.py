@@ -37,8 +37,13 @@ class _Relations(Mapping[Predicate, pa.Table]):
 
     def __init__(self, host: Host, plan: Plan) -> None:
         self._host = host
-        planned = planned_predicates(plan)
-        self._predicates = [p for p in host.predicates() if p in planned]
+        planned, in_rules = planned_predicates(plan), _mentioned(plan)
+        # A relation without facts is kept if nothing else tells that there is such a predicate.
+        self._predicates = [
+            p
+            for p in host.predicates()
+            if p in planned and not (p in in_rules and host.is_empty(p))
+        ]
 
     def __getitem__(self, predicate: Predicate) -> pa.Table:
         columns, labels, counts = self._host.stored(predicate)
@@ -49,6 +54,10 @@ class _Relations(Mapping[Predicate, pa.Table]):
 
     def __len__(self) -> int:
         return len(self._predicates)
+
+
+def _mentioned(plan: Plan) -> set[Predicate]:
+    return {a.predicate for rule in plan.rules for a in (rule.head, *rule.body, *rule.negated)}
 
 
 def _table(columns: Sequence[Ids], labels: Labels, counts: Sequence[Counts]) -> pa.Table:
@@ -62,10 +71,13 @@ def _table(columns: Sequence[Ids], labels: Labels, counts: Sequence[Counts]) -> 
 def snapshot(kb: KnowledgeBase, profile: list[dict[str, Any]] | None = None) -> Snapshot:
     """Return all that a store keeps of a knowledge base."""
     costs = kb.profile() if profile is None else profile
+    relations: Mapping[Predicate, pa.Table] = _Relations(kb._host, kb._plan)
+    if kb._host.name == "reference":
+        relations = dict(relations)  # its facts are terms, which get numbers when they are read
     return Snapshot(
         kinds=kb._dictionary.kinds,
         dictionary=kb._dictionary.to_table(),
-        relations=_Relations(kb._host, kb._plan),
+        relations=relations,
         program=show(kb._program),
         options=kb._options.saved(),
         plan=plan_key(kb._plan),

@@ -8,13 +8,17 @@ same.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import count
 
-from stratalog.lang.syntax import Predicate, Program
+from stratalog.lang.syntax import Bind, Call, Expression, Filter, Predicate, Program
+from stratalog.lang.terms import Term
 from stratalog.plan.program import plan_program
 from stratalog.plan.rules import Plan, PlannedRule, Stratum
 from stratalog.plan.triples import is_triple_shaped
+
+_FRESH = count(1 << 30)  # indexes that no rule of any plan has had: engines keep plans by index
 
 
 def planned_predicates(plan: Plan) -> set[Predicate]:
@@ -32,19 +36,36 @@ def with_predicates(plan: Plan, program: Program, new: Iterable[Predicate]) -> P
     return aligned(plan_program(program, data), plan)
 
 
-def aligned(plan: Plan, old: Plan, used: Collection[int] = ()) -> Plan:
-    """Return the plan with the old one's rules and strata where they are the same.
+def rule_constants(plan: Plan) -> set[Term]:
+    """Return the constants in a plan's rules."""
+    atoms = [a for rule in plan.rules for a in (rule.head, *rule.body, *rule.negated)]
+    found = {term for atom in atoms for term in atom.args if isinstance(term, Term)}
+    for rule in plan.rules:
+        for builtin in rule.builtins:
+            found.update(_constants(builtin))
+    return found
 
-    Rules that are new get an index that none of the old ones has, and that is not in `used`.
-    """
+
+def _constants(part: Filter | Bind | Expression) -> Iterator[Term]:
+    match part:
+        case Filter() | Bind():
+            yield from _constants(part.expression)
+        case Term():
+            yield part
+        case Call():
+            for argument in part.args:
+                yield from _constants(argument)
+
+
+def aligned(plan: Plan, old: Plan) -> Plan:
+    """Return the plan with the old one's rules and strata where they are the same."""
     rules_of: dict[object, list[PlannedRule]] = defaultdict(list)
     for rule in reversed(old.rules):
         rules_of[_content(rule)].append(rule)
-    fresh = 1 + max([*(rule.index for rule in old.rules), *used], default=-1)
     same: dict[int, PlannedRule] = {}
     for rule in plan.rules:
         found = rules_of[_content(rule)]
-        same[rule.index] = found.pop() if found else replace(rule, index=fresh + rule.index)
+        same[rule.index] = found.pop() if found else replace(rule, index=next(_FRESH))
     strata_of = {_key(stratum): stratum for stratum in old.strata}
     strata = [_stratum(stratum, same) for stratum in plan.strata]
     return replace(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
+from stratalog.knowledge.replan import planned_predicates, rule_constants
+
 if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase
 
@@ -15,6 +17,7 @@ class Transaction:
         self._kb = kb
         self._host = kb._host  # noqa: SLF001  # this module and base.py are one
         self._dictionary = kb._dictionary  # noqa: SLF001
+        _prepare(kb)
         self._fields = dict(kb.__dict__)
         self._constants = self._dictionary.checkpoint()
         self._predicates = set(self._host.predicates())
@@ -34,6 +37,15 @@ class Transaction:
             return
         self._host.engine.roll_back()
         self._dictionary.truncate(self._constants)
-        self._host.drop([p for p in self._host.predicates() if p not in self._predicates])
+        new = [p for p in self._host.predicates() if p not in self._predicates]
+        self._host.drop([p for p in new if not p.name.startswith("$")])  # an engine's own stay
         self._kb.__dict__.clear()
         self._kb.__dict__.update(self._fields)
+
+
+def _prepare(kb: KnowledgeBase) -> None:
+    """Make what plans of rules refer to by number: it must outlive a change that is undone."""
+    if kb._prepared is not kb._plan:  # noqa: SLF001
+        kb._dictionary.encode(sorted(rule_constants(kb._plan)))  # noqa: SLF001
+        kb._host.prepare(planned_predicates(kb._plan))  # noqa: SLF001
+        kb._prepared = kb._plan  # noqa: SLF001

@@ -23,7 +23,7 @@ def maintain(engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChan
         explicit = engine.settle((facts & E) - changes.deleted)
         doubtful = engine.settle(facts - explicit)
         rules = stratum.nonrecursive
-        derived, _ = engine.bodies_of(rules, doubtful, STANDING, I | A, NOTHING)  # L4
-        return explicit | derived
+        found = engine.bodies_of(rules, doubtful, STANDING, I | A, NOTHING)  # L4
+        return explicit | found.derived
 
     return maintain_by_proof(engine, stratum, changes, holds)

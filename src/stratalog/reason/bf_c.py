@@ -30,6 +30,8 @@ from stratalog.reason.update import NOTHING, STANDING, Changed, StratumChanges, 
 
 NR, R = Count.NONRECURSIVE, Count.RECURSIVE
 
+FEW, MORE = 2, 8  # instances per fact and rule examined at first, and how many times more later
+
 Holds = Callable[[Batch], FactSet]
 """Returns the facts of a batch that hold without recursion, after the losses of the update."""
 
@@ -75,29 +77,45 @@ class _Proofs:
         self._holds = holds
         self._checked: list[FactSet] = [NOTHING]
         self._delayed: list[FactSet] = [NOTHING]
+        self._open: list[FactSet] = [NOTHING]  # checked facts with instances not examined
 
     def missing(self, doubtful: Batch) -> Batch:  # L70
         """Return the doubtful facts that have no proof from facts that stand.
 
-        Differs: a frontier is checked at once, and all instances that derive a fact of it are
-        examined. The search stops early only if every doubtful fact is proved; otherwise all that
-        can be reached backwards from unproved facts has been examined. So, when a fact is
-        returned, each fact in C∖P is disproved, whatever cycles there are.
+        Differs: a frontier is checked at once, a few instances per fact first, and more only when
+        all that these lead to has been checked in vain. The search stops early only if every
+        doubtful fact is proved; otherwise all instances that derive an unproved fact, and all that
+        can be reached from them, have been examined. So, when a fact is returned, each fact in C∖P
+        is disproved, whatever cycles there are.
         """
         engine = self._engine
         frontier = engine.settle(doubtful - C)  # L71
-        while frontier:
+        limit = FEW
+        while True:
             self._saturate(frontier)  # L72
             if not engine.settle(doubtful - P):  # L76
                 break
             unproved = engine.settle(frontier - P)
+            if not unproved:
+                unproved = engine.settle(together(self._open) - P)
+                self._open = [NOTHING]
+                limit *= MORE
+            if not unproved:
+                break
             wanted = self._here - C
-            _, frontier = engine.bodies_of(self._rules, unproved, STANDING, I | A, wanted)  # L73-75
+            found = engine.bodies_of(
+                self._rules, unproved, STANDING, I | A, wanted, limit
+            )  # L73-75
+            frontier = found.facts
+            if not found.are_all:
+                self._open.append(unproved)
         return engine.settle(doubtful - P)
 
     def _saturate(self, frontier: Batch) -> None:  # L77
         """Check the frontier, and prove all that follows from it and from what was proved."""
         engine = self._engine
+        if not frontier:
+            return
         engine.mark(frontier, C)  # L78
         self._checked.append(frontier)
         known = engine.settle(frontier & Y)

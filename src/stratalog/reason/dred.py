@@ -8,7 +8,7 @@ Paper lines: 3-5, 7-13.
 |----------------------------|-------------------------------------------------------------|
 | I∖(D∖A)                    | STANDING                                                    |
 | E∖E⁻                       | E - changes.deleted                                         |
-| r' with h(r') = F          | engine.bodies_of(rules, facts, Iᵖ, Iⁿ, ...)[0]              |
+| r' with h(r') = F          | engine.bodies_of(rules, facts, Iᵖ, Iⁿ, ...).derived         |
 
 The paper's DRed needs no counts. Here they are kept: overdeletion takes from a fact each derivation
 that uses a lost or an overdeleted fact, once, and insertion gives back each that uses one that is
@@ -61,5 +61,5 @@ def _rederive(
     found: FactSet = engine.settle((deleted & E) - changes.deleted)
     for rules in (stratum.nonrecursive, stratum.recursive):
         doubtful = engine.settle(deleted - found)
-        found |= engine.bodies_of(rules, doubtful, STANDING, I | A, NOTHING)[0]
+        found |= engine.bodies_of(rules, doubtful, STANDING, I | A, NOTHING).derived
     return found

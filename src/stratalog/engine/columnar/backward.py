@@ -17,7 +17,7 @@ import numpy.typing as npt
 from stratalog.engine.columnar.batch import ColumnarBatch
 from stratalog.engine.columnar.planned import Planned
 from stratalog.engine.columnar.relation import Ids, Relation
-from stratalog.facts.engine import Regrouped
+from stratalog.facts.engine import Bodies, Regrouped
 from stratalog.facts.sets import Batch, FactSet
 from stratalog.kernels import memory
 from stratalog.lang.syntax import Argument, Atom, Predicate, Variable
@@ -45,18 +45,19 @@ class Backward:
         self,
         rules: Sequence[PlannedRule],
         heads: Batch,
-        pos: FactSet,
-        neg: FactSet,
+        within: tuple[FactSet, FactSet],
         wanted: FactSet,
-    ) -> tuple[ColumnarBatch, ColumnarBatch]:
+        limit: int | None,
+    ) -> Bodies:
         """Return the heads that some instance derives, and the wanted facts of their bodies."""
         given = self._engine.predicates_of(heads)
         derived: Found = defaultdict(list)
         bodies: Found = defaultdict(list)
+        are_all = True
         for rule in rules:
             if rule.head.predicate in given and rule.grouping is None:
-                self._instances(rule, heads, (pos, neg), (derived, bodies))
-        return _batch(derived), self._engine.settle(_batch(bodies) & wanted)
+                are_all &= self._instances(rule, heads, within, (derived, bodies), limit)
+        return Bodies(_batch(derived), self._engine.settle(_batch(bodies) & wanted), are_all)
 
     def _instances(
         self,
@@ -64,16 +65,28 @@ class Backward:
         heads: Batch,
         within: tuple[FactSet, FactSet],
         found: tuple[Found, Found],
-    ) -> None:
-        """List the rows of the heads and of the bodies of a rule's instances."""
+        limit: int | None,
+    ) -> bool:
+        """List the rows of the heads and of the bodies of a rule's instances; return if of all.
+
+        A probe takes one row for each head in turn, so that the first instances are of all heads.
+        """
         version = self._starting(rule, rule.head, "head")
         outputs = tuple(dict.fromkeys(v for a in version.rule.body for v in variables_of(a)))
-        with self._engine.deltas(_only(self._engine, heads, rule.head.predicate)):
-            for block in self._engine.blocks(self._plan(version, outputs, *within)):
+        batch = _only(self._engine, heads, rule.head.predicate)
+        enough = None if limit is None else limit * len(batch)
+        met = 0
+        with self._engine.deltas(batch):
+            plan = self._plan(version, outputs, *within)
+            for block in self._engine.blocks(plan, small=limit is not None):
+                if enough is not None and met >= enough:
+                    return False
+                met += block.shape[1]
                 columns = dict(zip(outputs, block, strict=True))
                 self._find(rule.head, columns, block.shape[1], found[0])
                 for atom in rule.body:
                     self._find(atom, columns, block.shape[1], found[1])
+        return True
 
     def _find(self, atom: Atom, columns: dict[Variable, Ids], size: int, found: Found) -> None:
         relation = self._engine.relation(atom.predicate)

@@ -25,7 +25,7 @@ from stratalog.engine.columnar.settle import settle
 from stratalog.engine.columnar.statistics import RelationStatistics
 from stratalog.engine.columnar.threads import Threads
 from stratalog.facts.counts import Count
-from stratalog.facts.engine import BudgetSpentError, Closed, Regrouped
+from stratalog.facts.engine import Bodies, BudgetSpentError, Closed, Regrouped
 from stratalog.facts.labels import DELTA, DELTA_NEGATED, I
 from stratalog.facts.limits import Limits
 from stratalog.facts.sets import Batch, FactSet, Label
@@ -259,8 +259,9 @@ class ColumnarEngine:
         pos: FactSet,
         neg: FactSet,
         wanted: FactSet,
-    ) -> tuple[ColumnarBatch, ColumnarBatch]:
-        return self._backward.bodies_of(rules, heads, pos, neg, wanted)
+        limit: int | None = None,
+    ) -> Bodies:
+        return self._backward.bodies_of(rules, heads, (pos, neg), wanted, limit)
 
     def regroup(
         self,
@@ -368,10 +369,10 @@ class ColumnarEngine:
             self._end(positive, DELTA)
             self._end(negative, DELTA_NEGATED)
 
-    def blocks(self, planned: Planned) -> Iterator[npt.NDArray[np.uint32]]:
+    def blocks(self, planned: Planned, *, small: bool = False) -> Iterator[npt.NDArray[np.uint32]]:
         """Yield blocks of a plan's outputs, each overwritten by the next."""
         self.running = rule_text(planned.rule)
-        return self._evaluation.blocks(planned)
+        return self._evaluation.blocks(planned, small=small)
 
     def constant(self, term: Term) -> int:
         """Return the number of a constant of a rule."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from stratalog.engine.columnar.engine import ColumnarEngine
 
 COMPUTED_OUT = 64 * k.BLOCK  # bindings handed to built-ins together: large enough to vectorise
+SMALL_OUT = 2 * k.BLOCK  # where few bindings may be enough
 MERGE_SLICE = sized(1_000_000, 2)
 
 Block = npt.NDArray[np.uint32]
@@ -40,7 +41,9 @@ class Evaluation:
         self._engine = engine
         self._evaluator = Evaluator(engine.terms)
         self._joins = Joins(engine)
-        self._depths: list[Scratch] = []
+        self._large: list[Scratch] = []  # one per segment of a plan
+        self._small: list[Scratch] = []
+        self._scratches = self._large
         self._ahead = np.empty((2, rows.BLOCK + 1), np.uint64)
         self._visited = 0  # rows, by plans that run block by block
         self.bulk = Bulk(engine)
@@ -99,13 +102,15 @@ class Evaluation:
             answers.release()  # they belong to whoever asked
         return answers
 
-    def blocks(self, planned: Planned) -> Iterator[Block]:
+    def blocks(self, planned: Planned, *, small: bool = False) -> Iterator[Block]:
         """Yield blocks of a plan's outputs, each overwritten by the next."""
         self._catch_up(planned)
+        self._scratches = self._small if small else self._large
         begun, before = time.process_time(), self._visited
         try:
             yield from self._derived(planned)
         finally:
+            self._scratches = self._large
             cost = 0, self._visited - before, time.process_time() - begun
             self._engine.computed_profile[planned.rule.index].add(*cost)
 
@@ -162,33 +167,36 @@ class Evaluation:
 
     def _segment_blocks(self, segment: Segment, depth: int, table: Block) -> Iterator[Block]:
         """Yield the output of one segment in blocks that are overwritten by the next."""
-        while len(self._depths) <= depth:
-            self._depths.append(Scratch(COMPUTED_OUT))
-        scratch, engine = self._depths[depth], self._engine
+        scratches, engine = self._scratches, self._engine
+        while len(scratches) <= depth:
+            scratches.append(Scratch(SMALL_OUT if scratches is self._small else COMPUTED_OUT))
+        scratch = scratches[depth]
         scratch.fit(segment, engine.arity)
         k.start(scratch.state)
         before = int(scratch.state[k.WORK])
         status = k.FULL
-        while status != k.DONE:
-            status = k.evaluate(
-                segment.plan,
-                engine.directory.addresses,
-                engine.sets.tables,
-                scratch.state,
-                scratch.bind,
-                scratch.active,
-                scratch.key,
-                table,
-                table.shape[1],
-                scratch.out,
-                scratch.state[k.WORK] + engine.slice_of_work(WORK_SLICE),
-            )
-            size = int(scratch.state[k.N_OUT])
-            if size and status != k.PAUSED:
-                yield scratch.out[: len(segment.outputs), :size]
-                scratch.state[k.N_OUT] = 0
-            self._engine.check()
-        self._visited += int(scratch.state[k.WORK]) - before
+        try:
+            while status != k.DONE:
+                status = k.evaluate(
+                    segment.plan,
+                    engine.directory.addresses,
+                    engine.sets.tables,
+                    scratch.state,
+                    scratch.bind,
+                    scratch.active,
+                    scratch.key,
+                    table,
+                    table.shape[1],
+                    scratch.out,
+                    scratch.state[k.WORK] + engine.slice_of_work(WORK_SLICE),
+                )
+                size = int(scratch.state[k.N_OUT])
+                if size and status != k.PAUSED:
+                    yield scratch.out[: len(segment.outputs), :size]
+                    scratch.state[k.N_OUT] = 0
+                self._engine.check()
+        finally:  # also if nobody wants more
+            self._visited += int(scratch.state[k.WORK]) - before
 
     def _compute(
         self, builtins: Sequence[Filter | Bind], columns: dict[Variable, Ids], size: int
