@@ -113,14 +113,14 @@ def _keep_members(plan, atom, d, member, bind, source, values, origin, begin, en
     """Drop the candidates begin..end whose fact is not in the set; return where the rest ends."""
     find_facts(plan, atom + ATOM_KEYS, d, bind, source, values, origin, begin, end, found, key)
     labels = u16(d[LABELS], d[CAPACITY])
-    m = np.uint64(begin)
-    for k in range(np.uint64(begin), np.uint64(end)):
+    m = begin
+    for k in range(begin, end):
         row = found[k]
         some = row if row != EMPTY else np.uint32(0)
         origin[m] = origin[k]
         values[m] = values[k]
         m += np.uint64((row != EMPTY) & member[labels[some]])
-    return np.int64(m)
+    return m
 
 
 @kernel
@@ -163,7 +163,7 @@ def meet(plan, at, relations, sets, state, s, bind, source, target, active, leve
     copy_variables(
         plan, at + LISTS, plan[at + N_COPIES], bind, source, target, active[2 * level + 2], m
     )
-    return m
+    return np.int64(m)
 
 
 @kernel
@@ -174,7 +174,7 @@ def _meet_chains(
     n_atoms = plan[at + RELATION]
     who, where = active[2 * level], active[2 * level + 1]
     origin, found = active[2 * level + 2], active[2 * level + 3]
-    m = 0
+    m = np.uint64(0)
     while m < ALMOST_FULL and state[WORK] < slice_end:
         if state[s + N_ACTIVE] == 0:
             if state[s + POSITION] == n_atoms - 1:
@@ -217,7 +217,7 @@ def _follow(plan, atom, relations, sets, state, s, active, level, values, begin,
     origin = active[2 * level + 2]
     n_active = np.uint64(state[s + N_ACTIVE])
     p, kept = np.uint64(state[s + PASS_POSITION]), np.uint64(state[s + PASS_KEPT])
-    m = np.uint64(begin)
+    m = begin
     while n_active > 0 and m < BLOCK and state[WORK] < slice_end:
         end = min(n_active, p + np.uint64(BLOCK) - m)
         state[WORK] += np.int64(end - p)
@@ -235,7 +235,7 @@ def _follow(plan, atom, relations, sets, state, s, active, level, values, begin,
             n_active, p, kept = kept, np.uint64(0), np.uint64(0)
     state[s + N_ACTIVE], state[s + PASS_POSITION] = np.int64(n_active), np.int64(p)
     state[s + PASS_KEPT] = np.int64(kept)
-    return np.int64(m)
+    return m
 
 
 @kernel
@@ -348,4 +348,4 @@ def _leap(
             m = _keep_labelled(plan, atom, relations, sets, values, origin, here, there, nothing, m)
     state[s + POSITION], state[s + PASS_POSITION] = b, np.int64(done)
     state[s + EXHAUSTED] = b >= state[s + N_IN]
-    return np.int64(m)
+    return m

@@ -137,7 +137,8 @@ def merge(d, number, facts, weights, begin, end, mode, ahead):
 
     `mode` is the count that each fact raises (0 or 1) or lowers (with LOWER), UNCOUNTED, or
     AS_EXPLICIT; it changes by the fact's weight, or by one where there are no weights. Rows
-    touched for the first time are marked SEEN and listed, with that count if the lane asks for it.
+    touched for the first time are marked SEEN and listed, with that count if the lane asks for it;
+    explicit ones are not.
     Stops early where something has no room: the lane's LANE_STOP says what.
 
     Threads may merge at once, each in its lane, facts of different segments.
@@ -168,6 +169,7 @@ def _merge_narrow(d, lane, firsts, seconds, weights, begin, end, mode, ahead):
     before = i64(lane[LANE_BEFORE], lane[LANE_TOUCHED_CAPACITY])
     remembers = lane[LANE_BEFORE] != 0
     is_wide = d[WIDE] != 0
+    lists = mode != AS_EXPLICIT
     is_shared = lane[LANE_SHARED] != 0
     row_end = np.uint64(lane[LANE_END] if is_shared else capacity)
     rows = np.uint64(lane[LANE_NEXT] if is_shared else d[ROWS])
@@ -181,7 +183,7 @@ def _merge_narrow(d, lane, firsts, seconds, weights, begin, end, mode, ahead):
     stopped = False
     while i < last and not stopped:
         stop = min(i + np.uint64(BLOCK), last)
-        if n_touched + (stop - i) > most_touched:
+        if lists and n_touched + (stop - i) > most_touched:
             lane[LANE_STOP] = NO_ROOM
             break
         for k in range(i, stop):
@@ -240,7 +242,7 @@ def _merge_narrow(d, lane, firsts, seconds, weights, begin, end, mode, ahead):
                     second[row] = z
                 slots[slot] = row
             label = labels[row]
-            if label & SEEN_BIT == 0:
+            if lists and label & SEEN_BIT == 0:
                 label |= SEEN_BIT
                 labels[row] = label
                 touched[n_touched] = row
@@ -292,7 +294,7 @@ def _merge_any(d, lane, facts, weights, begin, end, mode):
     remembers = lane[LANE_BEFORE] != 0
     is_wide = d[WIDE] != 0
     for k in range(begin, end):
-        if lane[LANE_N_TOUCHED] == lane[LANE_TOUCHED_CAPACITY]:
+        if mode != AS_EXPLICIT and lane[LANE_N_TOUCHED] == lane[LANE_TOUCHED_CAPACITY]:
             lane[LANE_STOP] = NO_ROOM
             return k
         h = np.uint64(arity)
@@ -321,7 +323,7 @@ def _merge_any(d, lane, facts, weights, begin, end, mode):
             for c in range(arity):
                 u32(d[COLUMNS + c], capacity)[row] = facts[c, k]
             slots[slot] = row
-        if labels[row] & SEEN_BIT == 0:
+        if mode != AS_EXPLICIT and labels[row] & SEEN_BIT == 0:
             labels[row] |= SEEN_BIT
             listed = np.uint64(lane[LANE_N_TOUCHED])
             touched[listed] = row

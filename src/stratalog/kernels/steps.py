@@ -92,7 +92,7 @@ def _write(plan, at, d, bind, source, target, origin, met, m):
     for k in range(plan[at + N_BINDS]):
         column = u32(d[COLUMNS + plan[binds + 2 * k]], d[CAPACITY])
         into = bind[target + plan[binds + 2 * k + 1]]
-        for i in range(np.uint64(m)):
+        for i in range(m):
             into[i] = column[met[i]]
 
 
@@ -100,7 +100,7 @@ def _write(plan, at, d, bind, source, target, origin, met, m):
 def copy_variables(plan, copies, n_copies, bind, source, target, origin, m):
     for k in range(n_copies):
         given, into = bind[source + plan[copies + k]], bind[target + plan[copies + k]]
-        for i in range(np.uint64(m)):
+        for i in range(m):
             into[i] = given[origin[i]]
 
 
@@ -138,7 +138,7 @@ def scan_rows(plan, at, d, state, s, member, bind, source, target, active, level
             row = rows[k] if listed else np.uint32(k)
             is_met = listed or member[labels[row]]
             if is_checked:
-                is_met = is_met and _passes(plan, at, d, row, bind, source, b)
+                is_met = is_met and _passes(plan, at, d, row, bind, source, np.uint64(b))
             origin[m] = np.uint32(b)
             met[m] = row
             m += np.uint64(is_met)
@@ -195,7 +195,8 @@ def _find_heads(plan, at, d, n, bind, source, key, who, where):
         for b in range(n):
             _fill_key(plan, keys, n_keys, bind, source, b, key)
             where[b] = first_slot(d, index, key)
-        _touch(u32(d[COLUMNS + d[index + INDEX_KEY_COLUMNS]], d[CAPACITY]), where, 0, n, key)
+        column = u32(d[COLUMNS + d[index + INDEX_KEY_COLUMNS]], d[CAPACITY])
+        _touch(column, where, np.uint64(0), np.uint64(n), key)
     for b in range(n):
         _fill_key(plan, keys, n_keys, bind, source, b, key)
         row = chain_head(d, index, key)
@@ -232,7 +233,7 @@ def probe(plan, at, d, state, s, member, bind, source, target, active, level, ke
             b, row = who[k], where[k]
             is_met = member[labels[row]]
             if is_checked:
-                is_met = is_met and _passes(plan, at, d, row, bind, source, b)
+                is_met = is_met and _passes(plan, at, d, row, bind, source, np.uint64(b))
             origin[m] = b
             met[m] = row
             m += np.uint64(is_met)
@@ -267,40 +268,18 @@ def find_facts(plan, keys, d, bind, source, values, origin, begin, end, found, k
 
     Candidate k has the variables of input binding origin[k], and values[k] where a key is MET.
     """
+    arity = d[ARITY]
     if d[ROWS] == 0:
-        found[begin:end] = EMPTY
-    elif d[ARITY] == 1 or d[ARITY] == 2:
+        for k in range(begin, end):
+            found[k] = EMPTY
+    elif arity == 1 or arity == 2:
         _find_narrow(plan, keys, d, bind, source, values, origin, begin, end, found, key)
     else:
-        _find_any(plan, keys, d, bind, source, values, origin, begin, end, found, key)
-
-
-@kernel
-def _fill_fact(plan, keys, arity, bind, source, values, origin, k, key):
-    for c in range(arity):
-        kind, value = plan[keys + 2 * c], plan[keys + 2 * c + 1]
-        key[c] = _value(kind, value, bind, source, values, origin, k)
-
-
-@kernel
-def _find_any(plan, keys, d, bind, source, values, origin, begin, end, found, key):
-    """Do the work of `find_facts` for any number of columns."""
-    arity = d[ARITY]
-    fact = key.reshape((key.size, 1))
-    segments = i64(d[SEGMENTS], d[N_SEGMENTS] * SEGMENT_WIDTH)
-    for k in range(begin, end):
-        _fill_fact(plan, keys, arity, bind, source, values, origin, k, key)
-        h = np.uint64(arity)
-        for c in range(arity):
-            h = hash_step(h, key[c])
-        at = segment_of(d, h, key[max(d[SEGMENTED_BY], 0)])
-        n_slots = np.uint64(segments[at + np.uint64(SEGMENT_N_SLOTS)])
-        found[k] = u32(segments[at], n_slots)[slot_of(h, n_slots)]
-    if arity > 0:
-        _touch(u32(d[COLUMNS], d[CAPACITY]), found, begin, end, key)
-    for k in range(begin, end):
-        if found[k] != EMPTY:
-            _fill_fact(plan, keys, arity, bind, source, values, origin, k, key)
+        fact = key.reshape((key.size, 1))
+        for k in range(begin, end):
+            for c in range(arity):
+                kind, value = plan[keys + 2 * c], plan[keys + 2 * c + 1]
+                key[c] = _value(kind, value, bind, source, values, origin, k)
             found[k] = find(d, fact, 0)
 
 
@@ -308,7 +287,7 @@ def _find_any(plan, keys, d, bind, source, values, origin, begin, end, found, ke
 def _touch(column, rows, begin, end, key):
     """Read a column of rows ahead: the cache misses of a block overlap."""
     read = np.uint32(0)
-    for k in range(np.uint64(begin), np.uint64(end)):
+    for k in range(begin, end):
         read ^= column[rows[k] if rows[k] != EMPTY else np.uint32(0)]
     key[0] = read  # so that nobody leaves out what nobody uses
 
@@ -324,7 +303,7 @@ def _find_narrow(plan, keys, d, bind, source, values, origin, begin, end, found,
     segments = i64(d[SEGMENTS], d[N_SEGMENTS] * SEGMENT_WIDTH)
     seed = np.uint64(d[ARITY])
     by = d[SEGMENTED_BY]
-    for k in range(np.uint64(begin), np.uint64(end)):
+    for k in range(begin, end):
         x = _value(kind_1, value_1, bind, source, values, origin, k)
         z = _value(kind_2, value_2, bind, source, values, origin, k)
         h = hash_step(seed, x)
@@ -334,7 +313,7 @@ def _find_narrow(plan, keys, d, bind, source, values, origin, begin, end, found,
         n_slots = np.uint64(segments[at + np.uint64(SEGMENT_N_SLOTS)])
         found[k] = u32(segments[at], n_slots)[slot_of(h, n_slots)]
     _touch(first, found, begin, end, key)
-    for k in range(np.uint64(begin), np.uint64(end)):
+    for k in range(begin, end):
         row = found[k]
         x = _value(kind_1, value_1, bind, source, values, origin, k)
         z = _value(kind_2, value_2, bind, source, values, origin, k)
@@ -364,7 +343,20 @@ def look_up(plan, at, d, state, s, member, bind, source, target, active, level, 
     n = state[s + N_IN]
     for b in range(n):
         origin[b] = np.uint32(b)
-    find_facts(plan, at + LISTS, d, bind, source, bind[target], origin, 0, n, found, key)
+    nothing, all_of_them = np.uint64(0), np.uint64(n)
+    find_facts(
+        plan,
+        at + LISTS,
+        d,
+        bind,
+        source,
+        bind[target],
+        origin,
+        nothing,
+        all_of_them,
+        found,
+        key,
+    )
     m = np.uint64(0)
     if d[ROWS] == 0:
         m = np.uint64(0 if wanted else n)

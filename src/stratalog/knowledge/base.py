@@ -17,6 +17,7 @@ from stratalog.facts.limits import full_memory_explained
 from stratalog.facts.sets import FactSet
 from stratalog.knowledge import accounts, asking, frames, persist, updating
 from stratalog.knowledge.adapters import ClosedHost, Host, Ids
+from stratalog.knowledge.maintenance import Maintenance
 from stratalog.knowledge.options import Options
 from stratalog.knowledge.replan import planned_predicates
 from stratalog.knowledge.triples import Triples
@@ -67,6 +68,7 @@ class KnowledgeBase:
         self._run: dict[str, Any] = {}
         self._saved_profile: list[dict[str, Any]] = []
         self.report: ReadReport | None = None  # what reading found, None if this came from a store
+        self._maintenance = Maintenance(host)
         self._triples = Triples(host, dictionary) if plan.stored_as_triples else None
 
     # -- facts
@@ -95,19 +97,23 @@ class KnowledgeBase:
     def sizes(self, *, only: str | None = None) -> dict[str, tuple[int, int]]:
         """Return the arity and the number of facts of every predicate; `only` is as in `facts`."""
         described = _chosen(only)
-        among = {} if self._triples is None else self._triples.sizes(described)
         found: dict[str, tuple[int, int]] = {}
-        for p, name in self.names().items():
-            size = among.get(p, 0) if self._is_triple(p) else self._host.size(p, described)
-            found[name] = p.arity, size
+        with self._lock:
+            among = {} if self._triples is None else self._triples.sizes(described)
+            for p, name in self.names().items():
+                size = among.get(p, 0) if self._is_triple(p) else self._host.size(p, described)
+                found[name] = p.arity, size
         return found
 
     def count_of(self, name: str, *, only: str | None = None) -> int:
         """Return the number of facts of a predicate; `only` is as in `facts`."""
-        predicate = self._predicate(name)
-        if self._is_triple(predicate):
-            return self._read(predicate, _chosen(only))[1]
-        return self._host.size(predicate, _chosen(only))
+        return self._size(self._predicate(name), _chosen(only))
+
+    def _size(self, predicate: Predicate, described: FactSet) -> int:
+        with self._lock:
+            if self._is_triple(predicate):
+                return self._read(predicate, described)[1]
+            return self._host.size(predicate, described)
 
     def _is_triple(self, predicate: Predicate) -> bool:
         return self._triples is not None and self._triples.holds(predicate)
@@ -195,10 +201,10 @@ class KnowledgeBase:
         raise DataError("D320", f"there is no predicate {name}", help=f"known predicates: {known}")
 
     def _read(self, predicate: Predicate, described: FactSet) -> tuple[list[Ids], int]:
-        if self._triples is not None and self._triples.holds(predicate):
-            with self._lock:
+        with self._lock:  # another thread may be updating
+            if self._triples is not None and self._triples.holds(predicate):
                 return self._triples.read(predicate, described)
-        return self._host.read(predicate, described)
+            return self._host.read(predicate, described)
 
     def holds(self, predicate: Predicate, fact: tuple[object, ...]) -> bool:
         """Return whether a fact is in the materialisation."""
@@ -218,9 +224,7 @@ class KnowledgeBase:
 
     def count(self, predicate: Predicate) -> int:
         """Return the number of facts of a predicate."""
-        if self._triples is not None and self._triples.holds(predicate):
-            return self._read(predicate, I)[1]
-        return self._host.size(predicate)
+        return self._size(predicate, I)
 
     def rows(self, predicate: Predicate) -> Iterator[tuple[object, ...]]:
         """Yield the facts of a predicate as tuples of Python values."""

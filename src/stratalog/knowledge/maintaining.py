@@ -16,7 +16,7 @@ from stratalog.facts.sets import Batch
 from stratalog.knowledge.adapters import Encoded
 from stratalog.knowledge.given import Given
 from stratalog.knowledge.load import as_stored
-from stratalog.knowledge.maintenance import check_maintenance, choose
+from stratalog.knowledge.maintenance import check_maintenance
 from stratalog.knowledge.progress import Reporter
 from stratalog.knowledge.replan import with_predicates
 from stratalog.knowledge.rounds import MOST_ROUNDS_WITH_BIND, Endless, Rounds
@@ -137,15 +137,15 @@ class _Watch:
     def _maintain(
         self, engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChanges
     ) -> Changed:
-        choice = choose(stratum, self._maintenance)
         self._begun = self.rounds.count
         begun = time.perf_counter()
-        changed = choice.maintain(engine, stratum, changes)
+        chooser = self._kb._maintenance
+        changed, choice = chooser.choose(self._maintenance, engine, stratum, changes)
         if stratum.nonrecursive or stratum.recursive:
             self.done.append(
                 {
                     "predicates": self._names(stratum),
-                    "algorithm": choice.name,
+                    "algorithm": choice.algorithm,
                     "why": choice.why,
                     "rounds": self.rounds.count - self._begun,
                     "deleted": len(changed.deleted),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import NamedTuple
 
-from stratalog.plan.rules import Stratum
+from stratalog.facts.engine import Engine
+from stratalog.knowledge.adapters import Host
+from stratalog.plan.rules import PlannedRule, Stratum
 from stratalog.reason import counting
-from stratalog.reason.update import Maintain
+from stratalog.reason.auto import Auto, Choice
+from stratalog.reason.update import Changed, Maintain, StratumChanges
 
 ALGORITHMS = {
     "counting": "counting",
@@ -20,30 +22,42 @@ ALGORITHMS = {
 }
 """The file of `reason/` that each choice of `maintenance` stands for."""
 
-
-class Choice(NamedTuple):
-    """An algorithm for a stratum, and why it is the one."""
-
-    name: str
-    why: str
-
-    @property
-    def maintain(self) -> Maintain:
-        """The algorithm itself."""
-        found: Maintain = import_module(f"stratalog.reason.{ALGORITHMS[self.name]}").maintain
-        return found
+SECONDS_PER_FACT = 3e-7
+"""About what it takes to derive a fact again; only its order of magnitude matters."""
 
 
-def choose(stratum: Stratum, maintenance: str) -> Choice:
-    """Return the algorithm for a stratum."""
-    if maintenance != "auto":
-        return Choice(maintenance, "asked for")
-    kind = "recursive rules" if stratum.recursive else "no recursive rules"
-    return Choice("dred-c", f"{kind}; counts are kept, which spares most rederivation")
+class Maintenance:
+    """Gives strata to algorithms, and remembers from update to update what they have cost."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._auto = Auto(self._seconds)
+
+    def _seconds(self, stratum: Stratum) -> float:
+        """Return about how long it takes to rematerialise a stratum."""
+        return SECONDS_PER_FACT * sum(self._host.rows(p) for p in stratum.predicates)
+
+    def choose(
+        self,
+        name: str,
+        engine: Engine[PlannedRule],
+        stratum: Stratum,
+        changes: StratumChanges,
+    ) -> tuple[Changed, Choice]:
+        """Update a stratum by the algorithm of this name; return what it did, and why it."""
+        if name == "auto":
+            return self._auto.maintain(engine, stratum, changes)
+        return algorithm(name)(engine, stratum, changes), Choice(name, "asked for")
 
 
-def check_maintenance(strata: Sequence[Stratum], maintenance: str) -> None:
+def algorithm(name: str) -> Maintain:
+    """Return the algorithm of a name."""
+    found: Maintain = import_module(f"stratalog.reason.{ALGORITHMS[name]}").maintain
+    return found
+
+
+def check_maintenance(strata: Sequence[Stratum], name: str) -> None:
     """Refuse an algorithm that cannot keep some stratum, before anything is changed."""
-    if maintenance == "counting":
+    if name == "counting":
         for stratum in strata:
             counting.check(stratum)

@@ -40,9 +40,7 @@ class _Relations(Mapping[Predicate, pa.Table]):
         planned, in_rules = planned_predicates(plan), _mentioned(plan)
         # A relation without facts is kept if nothing else tells that there is such a predicate.
         self._predicates = [
-            p
-            for p in host.predicates()
-            if p in planned and not (p in in_rules and host.is_empty(p))
+            p for p in host.predicates() if p in planned and (p not in in_rules or host.rows(p))
         ]
 
     def __getitem__(self, predicate: Predicate) -> pa.Table:

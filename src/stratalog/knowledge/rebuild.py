@@ -16,6 +16,7 @@ from stratalog.knowledge.changes import visible_facts
 from stratalog.knowledge.given import Given
 from stratalog.knowledge.load import as_stored, make_host
 from stratalog.knowledge.maintaining import Outcome
+from stratalog.knowledge.maintenance import Maintenance
 from stratalog.knowledge.progress import Reporter
 from stratalog.knowledge.rows import missing
 from stratalog.knowledge.triples import Triples
@@ -40,6 +41,7 @@ def rebuild(kb: KnowledgeBase, given: Given, report: Reporter) -> Outcome:
     data = {*old_explicit, *given.insert.predicates(), *(p for p in old if p not in derived)}
     kb._plan = plan_program(kb._program, sorted(data))
     kb._host = make_host(kb._options, kb._dictionary)
+    kb._maintenance = Maintenance(kb._host)
     kb._triples = Triples(kb._host, kb._dictionary) if kb._plan.stored_as_triples else None
     for facts in as_stored(kb._plan, [*kept, *given.insert], kb._dictionary):
         kb._host.load(*facts)

@@ -119,7 +119,7 @@ def test_a_store_is_not_made_among_other_files(command):
     [
         ("--engine=fast", 2, "E120: --engine fast is not a choice"),
         ("--engine=spark", 1, "E121: --engine spark is not supported yet"),
-        ("--maintenance=dred", 1, "E121"),
+        ("--joins=hypertree", 1, "E121"),
         ("--on-bad-input=ignore", 2, "E120: --on-bad-input ignore"),
         ("--memory=much", 2, "4GiB"),
         ("--memory=0", 2, "E120: --memory 0 is not a positive number"),

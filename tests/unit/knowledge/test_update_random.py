@@ -160,9 +160,7 @@ def test_rules_that_come_and_go_leave_what_a_fresh_start_gives(engine, history, 
         fewer = Program(tuple(rule for rule in kept if rule not in wanted))
         before = pairs(kb)
         try:
-            changes = kb.update(
-                rows(inserted), rows(deleted), add_rules=more, remove_rules=fewer
-            )
+            changes = kb.update(rows(inserted), rows(deleted), add_rules=more, remove_rules=fewer)
         except sl.StratalogError as error:
             assume(error.code not in {"S303", "E103"})
             raise

@@ -100,7 +100,6 @@ class ColumnarEngine:
         self._loaded = max(self._loaded, int(block.max(initial=0)) + 1)
         relation.expect(size)
         self._evaluation.merge(relation, relation.segments.clustered(block), kernels.AS_EXPLICIT)
-        relation.take_touched()
         relation.changes += 1
 
     def store(self, predicate: Predicate, columns: Columns, size: int) -> ColumnarBatch:

@@ -228,7 +228,7 @@ class Evaluation:
         done = 0
         while done < size:
             end = min(size, done + MERGE_SLICE)
-            relation.reserve(end - done)
+            relation.reserve(end - done, touched=0 if mode == rows.AS_EXPLICIT else None)
             done = int(
                 rows.merge(relation.descriptor, 0, block, weights, done, end, mode, self._ahead)
             )
