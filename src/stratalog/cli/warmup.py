@@ -33,6 +33,18 @@ next(?x, ?m) :- degree(?x, ?n), BIND(?n + 1 AS ?m), FILTER(?m < 9) .
 flag() :- edge("a", "b") .
 """
 
+LARGE = """
+@declare value(group integer, number double, price decimal, name string) .
+sums(?g, ?s, ?a, ?l) :- AGGREGATE(value(?g, ?v, ?p, ?n) ON ?g
+  BIND SUM(?v) AS ?s BIND AVG(?v) AS ?a BIND MIN(?n) AS ?l) .
+prices(?g, ?s, ?a) :- AGGREGATE(value(?g, ?v, ?p, ?n) ON ?g BIND SUM(?p) AS ?s BIND MAX(?p) AS ?a) .
+names(?g, ?v, ?c) :- AGGREGATE(value(?g, ?v, ?p, ?n) ON ?g ?v BIND COUNT(DISTINCT ?n) AS ?c) .
+all(?s, ?a, ?c) :- AGGREGATE(value(?g, ?v, ?p, ?n)
+  BIND SUM(?v) AS ?s BIND AVG(?g) AS ?a BIND COUNT(DISTINCT ?g) AS ?c) .
+two(?x, ?z) :- link(?x, ?y), link(?y, ?z) .
+three(?x, ?y, ?z) :- link(?x, ?y), link(?y, ?z), link(?x, ?z) .
+"""
+
 TRIPLES = """<urn:a> <urn:p> <urn:b> .
 <urn:p> <urn:inverse> <urn:q> .
 _:n <urn:q> "text"@en .
@@ -58,7 +70,7 @@ def _command(*, quiet: o.Quiet = False) -> None:
 
 
 def exercise(folder: Path) -> None:
-    """Make every kernel run, which compiles it: read, reason, ask, save and open."""
+    """Make every kernel run, which compiles it: read, reason, ask, save, open and update."""
     import numpy as np
 
     from stratalog.knowledge.build import materialise
@@ -76,6 +88,35 @@ def exercise(folder: Path) -> None:
     kb.facts("path")
     kb.query('path(?x, ?y), NOT path(?y, "d"), FILTER(?x != ?y)')
     assert ("a", "b") in kb["edge"]  # noqa: S101  # membership has kernels of its own
+    for name in ("dred-c", "bf-c", "dred", "bf", "rematerialise"):
+        kb.what_if({"edge": [("d", "e")]}, {"edge": [("b", "c")]}, maintenance=name)
+    kb.update({"edge": [("d", "e")]}, {"edge": [("b", "c")]})
     dictionary = Dictionary()
     dictionary.encode([])
     dictionary.truncate(0)
+    _exercise_large()
+
+
+def _exercise_large() -> None:
+    """Run the kernels for which much data is needed: of threads, aggregates and intersections."""
+    import numpy as np
+    import pyarrow as pa
+
+    from stratalog.kernels import sums
+    from stratalog.knowledge.build import materialise
+
+    sums.settle(np.zeros((1, sums.LIMBS), np.int64))  # after billions of rows
+    rows = np.arange(9_000)
+    value = pa.table(
+        {
+            "group": rows // 3,
+            "number": np.choose(rows % 3, [1e300, 1.0, 1e-300]) * (rows + 1),
+            "price": pa.array(rows).cast(pa.decimal128(21, 2)),
+            "name": rows.astype(str),
+        }
+    )
+    random = np.random.default_rng(0)
+    links = random.integers(0, 400, (8_000, 2))
+    scattered = random.integers(0, 2_000_000, (1_100_000, 2))
+    facts = {"value": value, "link": links, "scattered": scattered}
+    materialise(LARGE, facts, progress=False, threads=2)

@@ -154,8 +154,16 @@ def test_rules_that_come_and_go_leave_what_a_fresh_start_gives(engine, history, 
     program, updates = history
     rules = list(dict.fromkeys(program.rules))
     kept = [rule for rule in rules if data.draw(st.booleans())]
-    kb = materialised(replace(program, rules=tuple(kept)), set(), engine=engine)
-    explicit = set(program.facts)
+    first = replace(program, rules=tuple(kept))
+    with tempfile.TemporaryDirectory() as folder, few_rows(0):
+        kb = materialised(first, set(), engine=engine, store=f"{folder}/kb")
+        edit(kb, (program, rules, kept), updates, (engine, data, f"{folder}/kb"))
+
+
+def edit(kb: sl.KnowledgeBase, program: Any, updates: Any, how: Any) -> None:
+    """Choose other rules with every update, and compare memory and store with a fresh start."""
+    (given_program, rules, kept), (engine, data, folder) = program, how
+    explicit = set(given_program.facts)
     for inserted, deleted in updates:
         wanted = [rule for rule in rules if data.draw(st.booleans())]
         more = Program(tuple(rule for rule in wanted if rule not in kept))
@@ -169,4 +177,5 @@ def test_rules_that_come_and_go_leave_what_a_fresh_start_gives(engine, history, 
         kept = [rule for rule in kept if rule in wanted] + list(more.rules)
         explicit = (explicit - deleted) | inserted
         check_same(kb, Program(tuple(kept)), explicit, engine)
+        assert sl.open(folder).counts() == kb.counts()
         check_changes(changes, before, pairs(kb))
