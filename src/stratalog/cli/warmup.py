@@ -105,7 +105,8 @@ def _exercise_large() -> None:
     from stratalog.kernels import sums
     from stratalog.knowledge.build import materialise
 
-    sums.settle(np.zeros((1, sums.LIMBS), np.int64))  # after billions of rows
+    # after billions of rows
+    sums.settle(np.zeros((1, sums.LIMBS), np.int64))  # type: ignore[no-untyped-call]
     rows = np.arange(9_000)
     value = pa.table(
         {
