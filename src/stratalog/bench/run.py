@@ -10,7 +10,7 @@ from pathlib import Path
 from stratalog.bench.catalogue import STRATALOG, Benchmark
 from stratalog.bench.failures import BenchmarkError
 from stratalog.bench.inputs import make_input
-from stratalog.bench.process import Outcome, run_worker
+from stratalog.bench.process import Outcome, run_worker, touch_memory
 from stratalog.bench.registry import BY_NAME, system_class
 from stratalog.bench.results import (
     DONE,
@@ -23,6 +23,7 @@ from stratalog.bench.systems.base import COMPILED
 
 Told = Callable[[str, str], None]  # what is running, and how far it is
 STAGES = {"prepare": "starting", "load": "loading", "reason": "running", "count": "counting"}
+LIMIT = 300.0  # seconds for a run, if the user names none
 WARM = "small"  # the folder, in that of an input, of the same benchmark at small scale
 
 
@@ -32,11 +33,13 @@ class Settings:
 
     scale: str = "full"
     runs: int = 3
-    limit: float = 300.0
+    limit: float | None = None  # seconds; what is usual for a benchmark, if there is none
     systems: Sequence[str] = tuple(BY_NAME)
     universities: int | None = None
     rules: str | None = None  # text that replaces LUBM's own
     rules_name: str = ""
+    data: Path | None = None  # a folder of rules and facts, for maintenance
+    sets: Sequence[str] = ()  # data sets of maintenance; all, if there are none
     told: Told = lambda *_: None
     finished: Callable[[BenchmarkResult, SystemResult], None] = lambda *_: None
 
@@ -92,7 +95,9 @@ def run_system(folder: str, found: SystemResult, settings: Settings, title: str,
         ) -> None:
             settings.told(label, progress(stage, seconds))
 
-        outcome = run_worker(arguments, settings.limit, watch)
+        if settings.scale == "full":
+            touch_memory()
+        outcome = run_worker(arguments, settings.limit or LIMIT, watch)
         if outcome.status == DONE and outcome.answer["figures"].get(COMPILED) and repeats < 1:
             repeats += 1  # what was compiled is kept: the next run need not
             continue

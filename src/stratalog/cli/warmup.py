@@ -119,5 +119,6 @@ def _exercise_large() -> None:
     random = np.random.default_rng(0)
     links = random.integers(0, 400, (8_000, 2))
     scattered = random.integers(0, 2_000_000, (1_100_000, 2))
-    facts = {"value": value, "link": links, "scattered": scattered}
+    nodes = np.arange(40_000)[:, None]
+    facts = {"value": value, "link": links, "scattered": scattered, "node": nodes}
     materialise(LARGE, facts, progress=False, threads=2)

@@ -7,9 +7,11 @@ and is met once because every substitution is tried once.
 
 from __future__ import annotations
 
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 from stratalog.facts.counts import Count
 from stratalog.facts.engine import Bodies, BudgetSpentError, Regrouped
@@ -65,6 +67,7 @@ class ReferenceEngine:
         self._moments: list[Stored] = []  # and at each savepoint since
         self._work = 0
         self._most_work: int | None = None
+        self._deadline = inf
         self.derivations: dict[int, int] = defaultdict(int)  # by the rule's index
 
     def load(self, predicate: Predicate, facts: Iterable[tuple[Term, ...]]) -> None:
@@ -192,8 +195,9 @@ class ReferenceEngine:
                     if limit is None or met[rule.index, head] <= limit:
                         bodies.update((a.predicate, _fill(a, binding)) for a in rule.body)
         derived = FactBatch(head for _, head in met)
-        are_all = limit is None or all(n <= limit for n in met.values())
-        return Bodies(derived, FactBatch(f for f in bodies if self.is_in(f, wanted)), are_all)
+        unfinished = (head for (_, head), n in met.items() if limit is not None and n > limit)
+        facts = FactBatch(f for f in bodies if self.is_in(f, wanted))
+        return Bodies(derived, facts, FactBatch(unfinished))
 
     def regroup(
         self,
@@ -237,12 +241,15 @@ class ReferenceEngine:
     def work(self) -> int:
         return self._work
 
-    def limit_work(self, more: int | None) -> None:
+    def limit_work(self, more: int | None, seconds: float = inf) -> None:
         self._most_work = None if more is None else self._work + more
+        self._deadline = time.process_time() + seconds
 
     def _count_work(self) -> None:
         self._work += 1
-        if self._most_work is not None and self._work > self._most_work:
+        if self._most_work is not None and (
+            self._work > self._most_work or time.process_time() > self._deadline
+        ):
             raise BudgetSpentError
 
     def _heads(self, rule: PlannedRule, found: Iterable[Binding]) -> Iterator[Fact]:

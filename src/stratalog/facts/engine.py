@@ -10,6 +10,7 @@ earlier negative atoms outside Iⁿ∪Δⁿ, atom j in Δⁿ, later ones outside
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import NamedTuple, Protocol, TypeVar
 
 from stratalog.facts.counts import Count
@@ -31,11 +32,11 @@ class Closed(NamedTuple):
 
 
 class Bodies(NamedTuple):
-    """The heads that some instance derives, facts of the bodies, and whether these are all."""
+    """The heads that some instance derives, facts of the bodies, and heads that may have more."""
 
     derived: Batch
     facts: Batch
-    are_all: bool
+    unfinished: Batch
 
 
 class Regrouped(NamedTuple):
@@ -104,8 +105,9 @@ class Engine(Protocol[RuleT_contra]):
         """Evaluate rules backwards, from all heads at once.
 
         The bodies are the facts, of those in `wanted`, in the positive bodies of the instances in
-        Π[Iᵖ, Iⁿ] that derive a head. With a limit, an engine may stop when it has met about so
-        many instances per head and rule. Rules with an aggregate are passed over.
+        Π[Iᵖ, Iⁿ] that derive a head. With a limit, an engine may give those of so many instances
+        per head and rule only, the ones that promise most, and say which heads have others. Rules
+        with an aggregate are passed over.
         """
 
     def regroup(
@@ -138,5 +140,8 @@ class Engine(Protocol[RuleT_contra]):
     def work(self) -> int:
         """Return the work done so far: facts visited, tried and derived."""
 
-    def limit_work(self, more: int | None) -> None:
-        """Raise BudgetSpentError once about so much more work is done; None lifts the limit."""
+    def limit_work(self, more: int | None, seconds: float = inf) -> None:
+        """Raise BudgetSpentError once about so much more work is done, or so much CPU time spent.
+
+        None lifts the limit.
+        """

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from stratalog.errors import EngineError
+from stratalog.facts import interrupts
 
 
 @dataclass(slots=True)
@@ -23,6 +24,8 @@ class Limits:
         self._deadline = None if self.timeout is None else time.monotonic() + self.timeout
 
     def check_time(self, rule: str) -> None:
+        """Raise if time is up, or if somebody has pressed Ctrl-C."""
+        interrupts.check()
         if self._deadline is not None and time.monotonic() > self._deadline:
             raise EngineError(
                 "E102",

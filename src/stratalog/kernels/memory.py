@@ -30,7 +30,8 @@ N_DELTA = 11
 NEGATED_DELTA = 12
 N_NEGATED_DELTA = 13
 LANES = 14  # address of int64[n_lanes * LANE_WIDTH]
-COLUMNS = 15  # addresses of uint32[capacity], `arity` of them; then the indexes
+PAGED = 15  # 0, or the bits of a constant that do not choose its page: see below
+COLUMNS = 16  # addresses of uint32[capacity], `arity` of them; then the indexes
 
 EVERY_COLUMN = -1
 
@@ -54,6 +55,12 @@ SEGMENT_N_SLOTS = 1
 SEGMENT_ROWS = 2
 SEGMENT_ROOM = 3  # rows up to which it need not grow
 SEGMENT_WIDTH = 4
+
+# A paged segment, of a relation with one column, is not hashed: its slots are a directory, which
+# has the number of each page or NULL, and pages of rows by constant.
+SEGMENT_DIRECTORY = SEGMENT_N_SLOTS  # length of the directory
+SEGMENT_PAGES = SEGMENT_ROWS  # pages in use
+SEGMENT_PAGE_ROOM = SEGMENT_ROOM
 
 # Fields of an index within a descriptor.
 INDEX_KIND = 0

@@ -34,8 +34,9 @@ from stratalog.kernels.memory import (
     u16,
     u32,
 )
+from stratalog.kernels.merge import lane_of, merge
 from stratalog.kernels.plan import DESCRIPTOR, DONE, PAUSED, STUCK
-from stratalog.kernels.rows import EMPTY, hash_step, lane_of, merge, segment_of, slot_of
+from stratalog.kernels.rows import EMPTY, hash_step, segment_of, slot_of
 from stratalog.kernels.sizes import sized
 
 _I32_MAX = np.int64(2**31 - 1)
@@ -59,6 +60,15 @@ def count_keys(keys, rows, offsets):
     """Count the keys of the rows: offsets[key + 2] is how often `key` occurs."""
     for i in range(rows.size):
         offsets[np.uint64(keys[rows[i]]) + np.uint64(2)] += np.uint32(1)
+
+
+@kernel
+def greatest_key(keys, rows):
+    """Return the greatest key of the rows, or -1."""
+    most = np.int64(-1)
+    for i in range(rows.size):
+        most = max(most, np.int64(keys[rows[i]]))
+    return most
 
 
 @kernel

@@ -14,7 +14,7 @@ from numba import types
 from stratalog.kernels.jit import kernel
 from stratalog.kernels.meet import meet
 from stratalog.kernels.memory import i64
-from stratalog.kernels.rows import merge
+from stratalog.kernels.merge import merge
 from stratalog.kernels.steps import (
     ABSENT,
     BLOCK,

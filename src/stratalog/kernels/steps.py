@@ -30,6 +30,7 @@ from stratalog.kernels.memory import (
     LABELS,
     N_SEGMENTS,
     NEGATED_DELTA,
+    PAGED,
     ROWS,
     SEGMENT_N_SLOTS,
     SEGMENT_WIDTH,
@@ -40,7 +41,7 @@ from stratalog.kernels.memory import (
     u16,
     u32,
 )
-from stratalog.kernels.rows import EMPTY, find, hash_step, segment_of, slot_of
+from stratalog.kernels.rows import EMPTY, find, find_paged, hash_step, segment_of, slot_of
 from stratalog.kernels.sizes import sized
 
 BLOCK = sized(1024, 3)  # bindings per block
@@ -272,6 +273,12 @@ def find_facts(plan, keys, d, bind, source, values, origin, begin, end, found, k
     if d[ROWS] == 0:
         for k in range(begin, end):
             found[k] = EMPTY
+    elif d[PAGED] != 0:
+        segments = i64(d[SEGMENTS], d[N_SEGMENTS] * SEGMENT_WIDTH)
+        kind, value = plan[keys], plan[keys + 1]
+        for k in range(begin, end):
+            constant = _value(kind, value, bind, source, values, origin, k)
+            found[k] = find_paged(d, segments, constant)
     elif arity == 1 or arity == 2:
         _find_narrow(plan, keys, d, bind, source, values, origin, begin, end, found, key)
     else:

@@ -14,14 +14,10 @@ from stratalog.lang.syntax import TRIPLE, Predicate
 from stratalog.lang.terms import Term
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from stratalog.knowledge.adapters import Costs
     from stratalog.knowledge.base import KnowledgeBase
     from stratalog.pipeline.files import ReadReport
     from stratalog.plan.rules import Plan
-
-Costs = dict[int, tuple[int, int, float]]
-"""Derivations, rows visited and seconds by rule index."""
 
 
 class Totals(NamedTuple):
@@ -110,7 +106,7 @@ def profile(self: KnowledgeBase) -> list[dict[str, Any]]:
     return profile_of(self._plan, self._host.derivations()) or self._saved_profile
 
 
-def profile_of(plan: Plan, costs: Mapping[int, tuple[int, int, float]]) -> list[dict[str, Any]]:
+def profile_of(plan: Plan, costs: Costs) -> list[dict[str, Any]]:
     """Return the costs of a plan's rules as rows, the most expensive first."""
     rows = []
     rule_of = {rule.index: rule for rule in plan.rules}
@@ -122,17 +118,6 @@ def profile_of(plan: Plan, costs: Mapping[int, tuple[int, int, float]]) -> list[
                 {"rule": text, "derivations": derivations, "rows": visited, "seconds": seconds}
             )
     return sorted(rows, key=lambda row: -row["seconds"])
-
-
-def costs_since(before: Mapping[int, tuple[int, int, float]], kb: KnowledgeBase) -> Costs:
-    """Return what rules have cost since `before` was noted; rules that were idle are left out."""
-    none = (0, 0, 0.0)
-    found = {}
-    for index, (derivations, visited, seconds) in kb._host.derivations().items():
-        old = before.get(index, none)
-        if (derivations, visited, seconds) != old:
-            found[index] = (derivations - old[0], visited - old[1], seconds - old[2])
-    return found
 
 
 def counts(

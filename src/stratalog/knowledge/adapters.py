@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stratalog.engine.columnar.batch import ColumnarBatch
+from stratalog.engine.columnar.costs import RuleProfile
 from stratalog.engine.columnar.engine import ColumnarEngine
 from stratalog.engine.reference import Entry, FactBatch, ReferenceEngine
 from stratalog.errors import EngineError
@@ -27,6 +28,8 @@ Labels = npt.NDArray[np.unsignedinteger[Any]]
 Counts = npt.NDArray[np.int64]
 Encoded = tuple[Predicate, Sequence[Ids], int]
 """Facts of one predicate: a column per argument, and how many facts there are."""
+Costs = dict[int, tuple[int, int, float]]
+"""Derivations, rows visited and seconds by rule index."""
 
 
 class Host(Protocol):
@@ -91,8 +94,11 @@ class Host(Protocol):
     def predicates(self) -> list[Predicate]:
         """Return the predicates of all relations."""
 
-    def derivations(self) -> Mapping[int, tuple[int, int, float]]:
+    def derivations(self) -> Costs:
         """Return derivations, rows visited and seconds by rule index."""
+
+    def recent_derivations(self) -> Costs:
+        """Return the same since `begin`; rules that were idle are left out."""
 
     def nbytes(self, predicates: Sequence[Predicate] | None = None) -> int:
         """Return the bytes of the arrays that hold these relations, all by default."""
@@ -161,11 +167,15 @@ class ColumnarHost:
     def predicates(self) -> list[Predicate]:
         return list(self.engine.relations)
 
-    def derivations(self) -> dict[int, tuple[int, int, float]]:
-        return {
-            index: (p.derivations, p.rows_visited, p.seconds)
-            for index, p in self.engine.profile().items()
-        }
+    def derivations(self) -> Costs:
+        return _costs(self.engine.costs.in_all)
+
+    def recent_derivations(self) -> Costs:
+        return _costs(self.engine.costs.recent)
+
+
+def _costs(profiles: Mapping[int, RuleProfile]) -> Costs:
+    return {i: (p.derivations, p.rows_visited, p.seconds) for i, p in profiles.items()}
 
 
 def _together(batches: Iterable[ColumnarBatch]) -> ColumnarBatch:
@@ -189,6 +199,7 @@ class ReferenceHost:
         self.limits = limits
         self.engine = ReferenceEngine(dictionary, limits)
         self._before: dict[Predicate, dict[tuple[Term, ...], tuple[int, ...]]] = {}
+        self._derivations: dict[int, int] = {}  # by rule, at `begin`
 
     def load(self, predicate: Predicate, columns: Sequence[Ids], size: int) -> None:
         self.engine.load(predicate, self._decoded((predicate, columns, size)))
@@ -229,6 +240,7 @@ class ReferenceHost:
 
     def begin(self) -> None:
         self._before = self._state()
+        self._derivations = dict(self.engine.derivations)
         self.engine.begin()
 
     def _state(self) -> dict[Predicate, dict[tuple[Term, ...], tuple[int, ...]]]:
@@ -285,8 +297,13 @@ class ReferenceHost:
     def predicates(self) -> list[Predicate]:
         return list(self.engine.stored)
 
-    def derivations(self) -> dict[int, tuple[int, int, float]]:
+    def derivations(self) -> Costs:
         return {index: (n, n, 0.0) for index, n in self.engine.derivations.items()}
+
+    def recent_derivations(self) -> Costs:
+        before = self._derivations
+        now = {index: n - before.get(index, 0) for index, n in self.engine.derivations.items()}
+        return {index: (n, n, 0.0) for index, n in now.items() if n}
 
     def nbytes(self, predicates: Sequence[Predicate] | None = None) -> int:  # noqa: ARG002
         return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stratalog.ask.query import Vocabulary, plan_query
+from stratalog.facts.interrupts import delivered
 from stratalog.facts.labels import I
 from stratalog.knowledge.replan import planned_predicates
 from stratalog.lang.syntax import TRIPLE
@@ -29,7 +30,8 @@ def answers(kb: KnowledgeBase, text: str) -> pa.Table:
             marked.append(host.engine.apply([rule], I, I))
             host.engine.mark(marked[-1], I)
         columns, size = host.answers(plan.answer)
-        table = decode_table(columns, size, dictionary)
+        with delivered():  # answers may be many
+            table = decode_table(columns, size, dictionary)
     finally:
         for batch in marked:
             host.engine.unmark(batch, I)  # the relation may be one that stays

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 
 from stratalog.errors import DataError, StoreError, StratalogError
+from stratalog.facts.interrupts import held
 from stratalog.facts.labels import E, I
 from stratalog.facts.limits import full_memory_explained
 from stratalog.facts.sets import FactSet
@@ -247,7 +248,7 @@ class KnowledgeBase:
 
     def query(self, text: str) -> pa.Table:
         """Return the answers to a body (columns: its variables) or a rule (columns: its head)."""
-        with self._lock, full_memory_explained("answering a query"):
+        with held(), self._lock, full_memory_explained("answering a query"):
             return asking.answers(self, text)
 
     def set_timeout(self, seconds: float | None) -> None:
@@ -272,10 +273,11 @@ class KnowledgeBase:
         store = Store.create_or_open(directory)
         is_bound = self._store is not None and store.path.resolve() == self._store.path.resolve()
         expected = self._version if is_bound else store.version
-        version = store.commit(
-            persist.snapshot(self), expected=expected, note=note, extends_dictionary=is_bound
-        )
-        self._store, self._version = store, version
+        with held():
+            version = store.commit(
+                persist.snapshot(self), expected=expected, note=note, extends_dictionary=is_bound
+            )
+            self._store, self._version = store, version
         return version
 
     @property

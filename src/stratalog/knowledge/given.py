@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stratalog.facts.interrupts import delivered
 from stratalog.knowledge.adapters import Encoded
 from stratalog.knowledge.load import as_stored, read_facts
 from stratalog.knowledge.programs import Edit
@@ -54,8 +55,9 @@ def read_given(kb: KnowledgeBase, wish: Wish, edit: Edit, report: Reporter) -> G
     stored = list(as_stored(kb._plan, gone, dictionary))
     asked = sum(distinct(columns, size) for _, columns, size in stored)
     known = [_known(each, constants) for each in stored]
-    dictionary.truncate(constants)
-    kb._host.drop([])  # an engine that has looked at new constants forgets them
+    if dictionary.checkpoint() != constants:
+        dictionary.truncate(constants)
+        kb._host.drop([])  # an engine that has looked at new constants forgets them
     new = _read(kb, wish.insert, edit.inserted, report, account)
     return Given(new, known, asked, account, [*edit.warnings, *gone.warnings, *new.warnings])
 
@@ -71,9 +73,10 @@ def _read(
         return EncodedFacts(account)
     program = Program((), in_text, kb._program.declarations, kb._program.prefixes)
     known = {*kb._mentioned, *kb._host.predicates()}
-    return read_facts(
-        program, facts, kb._options, kb._dictionary, report, known=known, account=account
-    )
+    with delivered():  # files may be large
+        return read_facts(
+            program, facts, kb._options, kb._dictionary, report, known=known, account=account
+        )
 
 
 def _known(facts: Encoded, constants: int) -> Encoded:

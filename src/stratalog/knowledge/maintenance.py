@@ -7,6 +7,7 @@ from importlib import import_module
 
 from stratalog.facts.engine import Engine
 from stratalog.knowledge.adapters import Host
+from stratalog.lang.syntax import Predicate
 from stratalog.plan.rules import PlannedRule, Stratum
 from stratalog.reason import counting
 from stratalog.reason.auto import Auto, Choice
@@ -23,7 +24,10 @@ ALGORITHMS = {
 """The file of `reason/` that each choice of `maintenance` stands for."""
 
 SECONDS_PER_FACT = 3e-7
-"""About what it takes to derive a fact again; only its order of magnitude matters."""
+"""About what it takes to derive a fact again, where its rules have not been seen at work."""
+
+SECONDS_PER_MARK = 3e-8
+"""About what it takes to delete a fact and to add it again, without its rules."""
 
 
 class Maintenance:
@@ -32,10 +36,25 @@ class Maintenance:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._auto = Auto(self._seconds)
+        self._by_rule: dict[int, float] | None = None  # seconds, when all was materialised
+        self._per_fact: dict[frozenset[Predicate], float] = {}
 
     def _seconds(self, stratum: Stratum) -> float:
         """Return about how long it takes to rematerialise a stratum."""
-        return SECONDS_PER_FACT * sum(self._host.rows(p) for p in stratum.predicates)
+        rows = sum(self._host.rows(p) for p in stratum.predicates)
+        per_fact = self._per_fact.get(stratum.predicates)
+        if per_fact is None:
+            per_fact = self._per_fact[stratum.predicates] = self._measured(stratum, max(1, rows))
+        return per_fact * rows
+
+    def _measured(self, stratum: Stratum, rows: int) -> float:
+        """Return the seconds per fact that materialising a stratum took, if that was here."""
+        if self._by_rule is None:  # in the first update: nothing else has happened yet
+            self._by_rule = {i: cost[2] for i, cost in self._host.derivations().items()}
+        rules = [rule.index for rule in (*stratum.nonrecursive, *stratum.recursive)]
+        if rules and self._by_rule.keys().isdisjoint(rules):
+            return SECONDS_PER_FACT
+        return SECONDS_PER_MARK + sum(self._by_rule.get(i, 0.0) for i in rules) / rows
 
     def choose(
         self,

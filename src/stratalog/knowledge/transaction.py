@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 
 class Transaction:
-    """Left without `keep`, it makes the knowledge base the one before, constants included."""
+    """Left without `keep`, it makes the knowledge base the one before, constants included.
+
+    Ctrl-C must be held back while it lives: what is undone is undone to the end.
+    """
 
     def __init__(self, kb: KnowledgeBase) -> None:
         self._kb = kb

@@ -11,9 +11,10 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from stratalog.facts.interrupts import held
 from stratalog.facts.limits import full_memory_explained
 from stratalog.knowledge import persist
-from stratalog.knowledge.accounts import Totals, costs_since, profile_of, run_account, totals
+from stratalog.knowledge.accounts import Totals, profile_of, run_account, totals
 from stratalog.knowledge.adapters import Encoded
 from stratalog.knowledge.changes import ChangedFacts, ChangedTables, Changes, visible_facts
 from stratalog.knowledge.editing import edit_rules
@@ -45,14 +46,16 @@ def update(
     there when this returns. If anything goes wrong, nothing has changed.
     """
     wish = Wish(insert, delete, add_rules, remove_rules, _algorithm(self, maintenance))
-    with self._lock, full_memory_explained("updating"):
+    with held(), self._lock, full_memory_explained("updating"):
         persist.check_current(self)
         with Transaction(self) as transaction, reporter(self._options.progress) as report:
             done = _Done(self, wish, report)
             if done.is_needed:
                 done.save(transaction, report)
+            changes = done.changes()
+            if done.is_needed:
                 transaction.keep()
-            return done.changes()
+            return changes
 
 
 def what_if(
@@ -67,6 +70,7 @@ def what_if(
     """Return what `update` would change; nothing is changed."""
     wish = Wish(insert, delete, add_rules, remove_rules, _algorithm(self, maintenance))
     with (
+        held(),
         self._lock,
         full_memory_explained("updating"),
         Transaction(self),
@@ -92,7 +96,6 @@ class _Done:
         self._kb = kb
         self._begun = time.perf_counter()
         self._phases: dict[str, float] = {}
-        self._costs = kb._host.derivations()
         before, shown = totals(kb), set(kb.visible())
         edit = edit_program(kb._program, wish.add_rules, wish.remove_rules)
         self._given = read_given(kb, wish, edit, report)
@@ -128,8 +131,10 @@ class _Done:
             before.explicit + _size(outcome.inserted) - _size(outcome.deleted),
         )
         changed = {predicate for predicate, _, _ in (*self._added, *self._removed)}
-        kb._visible = None if self._is_edited else sorted(shown | changed)
-        kb._names = None
+        if self._is_edited:
+            kb._visible = kb._names = None
+        elif not changed <= shown:
+            kb._visible, kb._names = sorted(shown | changed), None
         kb._program = without(kb._program, self._visible(outcome.deleted), kb)
         new = {p: given.origin(p) for p in given.predicates() if p not in kb._origins}
         rdf = {p: "rdf" for p in given.predicates() if given.origin(p) == "rdf"}
@@ -138,7 +143,8 @@ class _Done:
     def _note_run(self, wish: Wish) -> None:
         """Remember what the update took."""
         kb, outcome = self._kb, self._outcome
-        costs = kb._host.derivations() if outcome.is_whole else costs_since(self._costs, kb)
+        host = kb._host
+        costs = host.derivations() if outcome.is_whole else host.recent_derivations()
         self._profile = profile_of(kb._plan, costs)
         derivations = sum(n for n, _, _ in costs.values())
         warnings, report = self._given.warnings, self._given.report
@@ -171,7 +177,9 @@ class _Done:
     def changes(self) -> Changes:
         """Return what users see of it."""
         changed = {predicate for predicate, _, _ in (*self._added, *self._removed)}
-        names = self._kb.named({*self._kb.visible(), *changed})
+        known = self._kb.names()
+        is_known = changed <= known.keys()
+        names = known if is_known else self._kb.named({*self._kb.visible(), *changed})
         stats = {**self._kb.stats, "profile": self._profile}
         return Changes(self._tables(self._added, names), self._tables(self._removed, names), stats)
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stratalog.errors import StoreError
+from stratalog.facts import interrupts
 from stratalog.lang.syntax import Predicate
 from stratalog.pipeline import parts
 from stratalog.pipeline.durable import (
@@ -203,6 +204,7 @@ class Draft:
         return True
 
     def _write_table(self, name: str, table: pa.Table) -> FilePart:
+        interrupts.check()
         path = self._new_path(name, "parquet")
         parts.write_table(path, table)
         return parts.describe(self.root, path, table.num_rows)

@@ -46,6 +46,7 @@ NOT_IN_IRIS = r'[\x00-\x20<>"{}|^`\\]'
 SURE_INTEGER = r"^(0|-?[1-9][0-9]*)$"  # spelled canonically
 SURE_DOUBLE = r"^-?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 SURE_IRI_TERM = r'^<[^\x00-\x20<>"{}|^`\\]*>$'
+WORTH_ENCODING = 256  # rows from which looking at distinct values alone is quicker
 NULL_TYPES = frozenset({"NoneType", "NaTType", "NAType"})
 ARROW_OF = {str: pa.large_string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
 SCALARS = frozenset({INTEGER, DECIMAL, DOUBLE, BOOLEAN, DATE, DATETIME})
@@ -121,9 +122,22 @@ def _encode_filled(values: Any, target: str | None, dictionary: Dictionary) -> E
     assert source is not None  # noqa: S101  # the caller has looked
     if source == STRING and target in (None, "string"):
         return Encoded(dictionary.intern(STRING, values), None, None)
+    if len(values) < WORTH_ENCODING:
+        return _encode_distinct(values, source, target, dictionary)
     coded = values.dictionary_encode()
-    distinct, rows = coded.dictionary, coded.indices.to_numpy(zero_copy_only=False)
-    texts, bad = native_texts(distinct)
+    rows = coded.indices.to_numpy(zero_copy_only=False)
+    ids, _, bad = _encode_distinct(coded.dictionary, source, target, dictionary)
+    return Encoded(ids[rows], None, None if bad is None else bad[rows])
+
+
+def _encode_distinct(
+    values: Any,  # noqa: ANN401
+    source: str,
+    target: str | None,
+    dictionary: Dictionary,
+) -> Encoded:
+    """Return the numbers of values, which had better be distinct if they are many."""
+    texts, bad = native_texts(values)
     wanted = source if target in (None, "term") else KIND_OF_TYPE[str(target)]
     if bad is not None:
         texts = pc.if_else(pa.array(bad), "", texts)
@@ -132,7 +146,7 @@ def _encode_filled(values: Any, target: str | None, dictionary: Dictionary) -> E
     else:
         ids, wrong = _encode_texts(texts, source, target, dictionary)
         bad = wrong if bad is None else bad | wrong
-    return Encoded(ids[rows], None, bad[rows] if bad is not None and bad.any() else None)
+    return Encoded(ids, None, bad if bad is not None and bad.any() else None)
 
 
 def _encode_texts(
@@ -146,19 +160,24 @@ def _encode_texts(
         quick = _read_doubles(texts, dictionary)
         if quick is not None:
             return quick, np.zeros(len(texts), np.bool_)
-    ids = np.zeros(len(texts), np.uint32)
     bad = np.zeros(len(texts), np.bool_)
     sure = _sure(texts, source, target)
+    if sure is not None and sure.all():
+        return _intern_sure(texts, target, dictionary), bad
+    ids = np.zeros(len(texts), np.uint32)
     if sure is not None and sure.any():
-        kind = INTEGER if target == "integer" else IRI_KIND
-        chosen = texts.filter(pa.array(sure))
-        if target == "term":
-            chosen = pc.utf8_slice_codeunits(chosen, 1, -1)
-        ids[sure] = dictionary.intern(kind, chosen)
+        ids[sure] = _intern_sure(texts.filter(pa.array(sure)), target, dictionary)
     rest = np.arange(len(texts)) if sure is None else np.flatnonzero(~sure)
     found = [convert_term(Term(source, text), target) for text in texts.take(rest).to_pylist()]
     _fill(ids, bad, rest, found, dictionary)
     return ids, bad
+
+
+def _intern_sure(texts: Any, target: str | None, dictionary: Dictionary) -> Ids:  # noqa: ANN401
+    """Return the numbers of texts that `_sure` has approved of."""
+    if target == "term":
+        texts = pc.utf8_slice_codeunits(texts, 1, -1)
+    return dictionary.intern(INTEGER if target == "integer" else IRI_KIND, texts)
 
 
 def _read_doubles(texts: Any, dictionary: Dictionary) -> Ids | None:  # noqa: ANN401

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stratalog.errors import DataError, EngineError, StoreError
+from stratalog.facts.interrupts import held
 from stratalog.kernels import intern as table
 from stratalog.lang.terms import (
     BNODE_KIND,
@@ -81,9 +82,11 @@ class Dictionary:
 
     def kind_index(self, kind: str) -> int:
         """Return the position of `kind` in `kinds`, adding it if it is new."""
-        index = self._kind_index.setdefault(kind, len(self.kinds))
-        if index == len(self.kinds):
-            self.kinds.append(kind)
+        index = self._kind_index.get(kind)
+        if index is None:
+            with held():
+                index = self._kind_index[kind] = len(self.kinds)
+                self.kinds.append(kind)
         return index
 
     # Terms, one by one
@@ -145,7 +148,8 @@ class Dictionary:
         ids = np.empty(starts.size, np.uint32)
         for first in range(0, starts.size, SPANS_PER_CALL):
             part = slice(first, first + SPANS_PER_CALL)
-            self._intern_part(data, starts[part], ends[part], kind_ids[part], ids[part])
+            with held():  # the table and how much of it is used change together
+                self._intern_part(data, starts[part], ends[part], kind_ids[part], ids[part])
         return ids
 
     def _intern_part(
@@ -206,8 +210,9 @@ class Dictionary:
 
     def truncate(self, size: int) -> None:
         """Forget the ids from `size` on; kinds stay. Tables made of them before become invalid."""
-        table.drop_terms(size, self._count, *self._state())
-        self._count = min(size, self._count)
+        with held():
+            table.drop_terms(size, self._count, *self._state())
+            self._count = min(size, self._count)
 
     # Room
 

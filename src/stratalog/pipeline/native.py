@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ SHORTEST_DOUBLE = r"^(?P<s>-?)(?P<w>[0-9]+)(?:\.(?P<f>[0-9]*))?(?:e\+?(?P<e>-?[0
 TYPE_OF_KIND = {kind: name for name, kind in KIND_OF_TYPE.items()}
 
 
+@cache
 def kind_of(arrow_type: Any) -> str | None:  # noqa: ANN401  # Arrow has no types
     """Return the datatype of the constants in a column, or None if they are no constants."""
     is_a = pa.types

@@ -45,12 +45,12 @@ class Stratum:
     predicates: frozenset[Predicate]
     nonrecursive: tuple[PlannedRule, ...]
     recursive: tuple[PlannedRule, ...]
+    reads: frozenset[Predicate] = field(init=False, repr=False, compare=False)
+    """The predicates in the bodies of its rules."""
 
-    @property
-    def reads(self) -> frozenset[Predicate]:
-        """The predicates in the bodies of its rules."""
-        rules = (*self.nonrecursive, *self.recursive)
-        return frozenset(a.predicate for rule in rules for a in (*rule.body, *rule.negated))
+    def __post_init__(self) -> None:
+        atoms = (a for r in (*self.nonrecursive, *self.recursive) for a in (*r.body, *r.negated))
+        object.__setattr__(self, "reads", frozenset(a.predicate for a in atoms))
 
 
 @dataclass(frozen=True, slots=True)

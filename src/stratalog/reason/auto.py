@@ -1,10 +1,14 @@
 """The choice of an algorithm, per stratum and update, by trial within a budget.
 
 Which algorithm is best differs by orders of magnitude between data sets (001, Table 1), and no
-look at the program tells. So each is tried with a budget, the one first that promises least work
-by earlier updates of the same stratum. A spent budget rolls its changes back, and is remembered:
-the next update knows that more is needed. Where no algorithm promises to beat it, or two have
-failed, the stratum is rematerialised.
+look at the program tells. So each is tried with a budget, the one first that promises least time
+by earlier updates of the same stratum and about the same size. A spent budget rolls its changes
+back, and is remembered: the next trial may spend more. Where no algorithm promises to beat it, or
+the allowance is used up, the stratum is rematerialised.
+
+The allowance bounds the price of not knowing: over all updates of about the same size, a stratum
+takes at most 1 + ALLOWED times as long as to rematerialise it each time, and in a single one at
+most 1 + MOST times. What an update leaves of its allowance, later ones may spend on longer trials.
 """
 
 from __future__ import annotations
@@ -16,13 +20,16 @@ from typing import NamedTuple
 from stratalog.facts.engine import BudgetSpentError, Engine
 from stratalog.plan.rules import PlannedRule, Stratum
 from stratalog.reason import bf_c, counting, dred_c, rematerialise
+from stratalog.reason.experience import Past, Pasts
 from stratalog.reason.update import Changed, Maintain, StratumChanges
 
 BUDGET = 0.15  # of the time of rematerialising: for an algorithm that nothing is known of
-MOST = 0.6  # of that time: an algorithm that promises no less is not tried
-TRIES = 2
+ALLOWED = 2 * BUDGET  # of that time: what trials in vain may cost per update
+MOST = 0.8  # of that time: an algorithm that promises no less is not tried
+LARGE = 0.5  # of that time: where doubling a budget ends
 LEAST = 0.002  # seconds that are always worth trying
-WORK_PER_SECOND = 10_000_000  # about what an engine does: budgets are counted, not timed
+CLOCK = 0.005  # seconds of a budget below which only work is counted
+WORK_PER_SECOND = 20_000_000  # about what an engine does when it is fast
 
 ALGORITHMS: dict[str, Maintain] = {
     "counting": counting.maintain,
@@ -38,52 +45,73 @@ class Choice(NamedTuple):
     why: str
 
 
-class _Known(NamedTuple):
-    """The seconds an algorithm took, per changed fact; at least these, if it was stopped."""
-
-    seconds: float
-    was_stopped: bool
-
-
 class Auto:
     """Chooses algorithms, and remembers what they have cost."""
 
     def __init__(self, cost: Callable[[Stratum], float]) -> None:
         self._cost = cost  # about the seconds of materialising a stratum
-        self._known: dict[tuple[frozenset[object], str, bool], _Known] = {}
+        self._pasts = Pasts()
 
     def maintain(
         self, engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChanges
     ) -> tuple[Changed, Choice]:
         """Update one stratum after its earlier strata, by whatever does it within its budget."""
-        cost, size = self._cost(stratum), _size(changes)
-        names = ("dred-c", "bf-c") if stratum.recursive else ("counting",)
-        keys = {name: (stratum.predicates, name, _deletes(changes)) for name in names}
-        promised = {name: self._promised(key, size) for name, key in keys.items()}
-        worth = [name for name in names if promised[name] < max(LEAST, MOST * cost)]
-        for name in sorted(worth, key=lambda n: promised[n])[:TRIES]:
-            budget = max(LEAST, BUDGET * cost, 2 * promised[name])
-            begun = time.process_time()
-            changed = _try(engine, stratum, changes, ALGORITHMS[name], budget)
-            seconds = time.process_time() - begun
-            self._known[keys[name]] = _Known(seconds / size, changed is None)
+        deletes = _deletes(stratum, changes)
+        past = self._pasts.of(stratum.predicates, _size(changes), deletes=deletes)
+        estimate = self._cost(stratum)
+        cost = past.correction * estimate
+        names = _candidates(stratum, deletes=deletes)
+        spent = 0.0
+        for name in sorted(names, key=past.promised):
+            promised, budget = past.promised(name), _budget(past, name, cost, spent)
+            if promised >= max(LEAST, MOST * cost) or budget < promised:
+                break
+            why = _why(names, past, name)
+            changed, seconds = _try(engine, stratum, changes, ALGORITHMS[name], budget)
+            spent += seconds
+            past.learn(name, max(seconds, budget), seconds if changed is not None else None)
             if changed is not None:
-                return changed, Choice(name, _why(names, promised[name]))
+                past.save(cost, spent, ALLOWED, MOST)
+                return changed, Choice(name, why)
+        begun = time.process_time()
         changed = rematerialise.maintain(engine, stratum, changes)
-        why = (
-            "other algorithms were stopped" if worth else "no other algorithm promises to be faster"
-        )
-        return changed, Choice("rematerialise", why)
-
-    def _promised(self, key: tuple[frozenset[object], str, bool], size: int) -> float:
-        """Return the seconds that an algorithm promises: none if it was never tried."""
-        known = self._known.get(key)
-        return known.seconds * size if known is not None else 0.0
+        seconds = time.process_time() - begun
+        past.correct(estimate, seconds)
+        past.save(seconds, spent + seconds, ALLOWED, MOST)
+        tried = "other algorithms were stopped" if spent else "no other promises to be faster"
+        return changed, Choice("rematerialise", tried)
 
 
-def _deletes(changes: StratumChanges) -> bool:
+def _candidates(stratum: Stratum, *, deletes: bool) -> tuple[str, ...]:
+    """Return the algorithms that differ for a stratum: insertion is the same in all."""
+    if not stratum.recursive:
+        return ("counting",)
+    return ("dred-c", "bf-c") if deletes else ("dred-c",)
+
+
+def _budget(past: Past, name: str, cost: float, spent: float) -> float:
+    """Return the seconds that an algorithm may take now: no more than pays, and is allowed.
+
+    After trials in vain with small budgets, one with a large budget settles the matter: it waits
+    until that is allowed.
+    """
+    promised, finished = past.promised(name), past.finished()
+    allowed = (ALLOWED + past.saved) * cost - spent
+    wanted = max(BUDGET * cost, 2 * promised)
+    if wanted > LARGE * cost:
+        wanted = max(MOST * cost, promised)
+        if name not in finished and allowed < wanted:
+            return LEAST
+    best = min((past.promised(other) for other in finished if other != name), default=wanted)
+    return max(LEAST, min(wanted, max(best, promised), allowed))
+
+
+def _deletes(stratum: Stratum, changes: StratumChanges) -> bool:
     """Return whether facts may go, not only come."""
-    return any((changes.deleted, changes.lost, changes.gained, changes.regrouped.lost))
+    if changes.deleted or changes.lost or changes.regrouped.lost:
+        return True
+    rules = (*stratum.nonrecursive, *stratum.recursive)
+    return bool(changes.gained) and any(rule.negated for rule in rules)
 
 
 def _size(changes: StratumChanges) -> int:
@@ -97,22 +125,26 @@ def _try(
     changes: StratumChanges,
     maintain: Maintain,
     budget: float,
-) -> Changed | None:
-    """Return what an algorithm changes; None, and nothing is changed, if it was stopped."""
+) -> tuple[Changed | None, float]:
+    """Return what an algorithm changes, and its seconds; None and no change if it was stopped."""
+    begun = time.process_time()
     moment = engine.savepoint()
-    engine.limit_work(int(budget * WORK_PER_SECOND))
+    engine.limit_work(int(budget * WORK_PER_SECOND), max(CLOCK, budget))
+    changed = None
     try:
-        return maintain(engine, stratum, changes)
+        changed = maintain(engine, stratum, changes)
     except BudgetSpentError:
         engine.roll_back(moment)
-        return None
     finally:
         engine.limit_work(None)
+    return changed, time.process_time() - begun
 
 
-def _why(names: tuple[str, ...], promised: float) -> str:
-    if len(names) == 1:
+def _why(names: tuple[str, ...], past: Past, name: str) -> str:
+    if len(names) == 1 and name == "counting":
         return "no recursive rules: counts decide"
-    if not promised:
-        return "tried for the first time, and within its budget"
-    return f"it promised {promised * 1000:,.1f} ms by earlier updates"
+    if name in past.finished():
+        return f"it promised {past.promised(name) * 1000:,.1f} ms by earlier updates"
+    if past.promised(name):
+        return "tried again, and within a larger budget"
+    return "tried for the first time, and within its budget"

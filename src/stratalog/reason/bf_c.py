@@ -17,6 +17,7 @@ C_r, which the paper's B/F^c does not have, is kept: lines 61 and 68 lower it, i
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 
 from stratalog.facts.counts import Count
@@ -26,11 +27,12 @@ from stratalog.facts.sets import Batch, FactSet, Over, Supported
 from stratalog.plan.rules import PlannedRule, Stratum
 from stratalog.reason.insertion import insert
 from stratalog.reason.losses import first_losses
-from stratalog.reason.update import NOTHING, STANDING, Changed, StratumChanges, together
+from stratalog.reason.update import NOTHING, STANDING, Changed, StratumChanges, joined, together
 
 NR, R = Count.NONRECURSIVE, Count.RECURSIVE
 
-FEW, MORE = 2, 8  # instances per fact and rule examined at first, and how many times more later
+FEW, MORE = 1, 2  # instances per fact and rule that are examined at first, and next
+MANY = 8  # times as many in each further attempt
 
 Holds = Callable[[Batch], FactSet]
 """Returns the facts of a batch that hold without recursion, after the losses of the update."""
@@ -50,7 +52,7 @@ def maintain_by_proof(
     proofs = _Proofs(engine, stratum, holds)  # L53
     deleted = _delete_unproved(engine, stratum, changes, proofs)  # L54
     proofs.forget()
-    added = insert(engine, stratum, changes, NOTHING)  # L55
+    added = insert(engine, stratum, changes, engine.settle(NOTHING))  # L55
     return Changed(deleted, added)
 
 
@@ -58,13 +60,13 @@ def _delete_unproved(  # L57
     engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChanges, proofs: _Proofs
 ) -> Batch:
     found = first_losses(engine, stratum, changes)  # L58-61
-    deleted = [engine.settle(found - found)]
+    deleted = []
     # Differs: all facts of a round are checked at once, so that Δ_D is ∅ in line 74.
     while delta := proofs.missing(engine.settle(found - D)):  # L62-67
         found = engine.apply(stratum.recursive, STANDING, I | A, delta, count=R, lower=True)  # L68
         engine.mark(delta, D)  # L69
         deleted.append(delta)
-    return engine.settle(together(deleted))
+    return joined(engine, deleted)
 
 
 class _Proofs:
@@ -75,41 +77,48 @@ class _Proofs:
         self._rules = stratum.recursive
         self._here = Over(stratum.predicates)
         self._holds = holds
-        self._checked: list[FactSet] = [NOTHING]
-        self._delayed: list[FactSet] = [NOTHING]
-        self._open: list[FactSet] = [NOTHING]  # checked facts with instances not examined
+        self._checked: list[Batch] = []
+        self._delayed: list[Batch] = []
+        # Checked facts with instances not examined, by how many to examine next.
+        self._unfinished: defaultdict[int, list[FactSet]] = defaultdict(list)
 
     def missing(self, doubtful: Batch) -> Batch:  # L70
         """Return the doubtful facts that have no proof from facts that stand.
 
-        Differs: a frontier is checked at once, a few instances per fact first, and more only when
-        all that these lead to has been checked in vain. The search stops early only if every
-        doubtful fact is proved; otherwise all instances that derive an unproved fact, and all that
-        can be reached from them, have been examined. So, when a fact is returned, each fact in C∖P
-        is disproved, whatever cycles there are.
+        Differs: a frontier is checked at once, for each fact the instance first that promises most,
+        and others only when all that these lead to has been checked in vain. The search stops early
+        only if every doubtful fact is proved; otherwise all instances that derive an unproved fact,
+        and all that can be reached from them, have been examined. So, when a fact is returned, each
+        fact in C∖P is disproved, whatever cycles there are.
         """
         engine = self._engine
+        if not self._rules:  # nothing to search: what holds is known at once
+            return engine.settle(doubtful - self._holds(doubtful))
         frontier = engine.settle(doubtful - C)  # L71
-        limit = FEW
         while True:
             self._saturate(frontier)  # L72
             if not engine.settle(doubtful - P):  # L76
                 break
-            unproved = engine.settle(frontier - P)
-            if not unproved:
-                unproved = engine.settle(together(self._open) - P)
-                self._open = [NOTHING]
-                limit *= MORE
+            limit, unproved = self._next(frontier)
             if not unproved:
                 break
-            wanted = self._here - C
+            # What was checked in vain so far leads nowhere, unless others prove it.
+            wanted = self._here if limit == FEW else self._here - (C - P)
             found = engine.bodies_of(
                 self._rules, unproved, STANDING, I | A, wanted, limit
             )  # L73-75
-            frontier = found.facts
-            if not found.are_all:
-                self._open.append(unproved)
+            frontier = engine.settle(found.facts - C)
+            if found.unfinished:
+                self._unfinished[MORE if limit == FEW else MANY * limit].append(found.unfinished)
         return engine.settle(doubtful - P)
+
+    def _next(self, frontier: Batch) -> tuple[int, Batch]:
+        """Return unproved facts to examine, and how many instances of each; none at the end."""
+        limit, unproved = FEW, self._engine.settle(frontier - P)
+        while not unproved and self._unfinished:
+            limit = min(self._unfinished)
+            unproved = self._engine.settle(together(self._unfinished.pop(limit)) - P)
+        return limit, unproved
 
     def _saturate(self, frontier: Batch) -> None:  # L77
         """Check the frontier, and prove all that follows from it and from what was proved."""
@@ -129,13 +138,14 @@ class _Proofs:
     def _proved_now(self, found: FactSet) -> Batch:  # L86
         """Return what is found and checked; what is not checked yet is delayed."""
         delayed = self._engine.settle(found - C)  # L82
-        self._engine.mark(delayed, Y)
-        self._delayed.append(delayed)
+        if delayed:
+            self._engine.mark(delayed, Y)
+            self._delayed.append(delayed)
         return self._engine.settle((found & C) - P)
 
     def forget(self) -> None:
         """Take off C, P and Y."""
-        checked = self._engine.settle(together(self._checked))
+        checked = joined(self._engine, self._checked)
         for label in (C, P):
             self._engine.unmark(checked, label)
-        self._engine.unmark(self._engine.settle(together(self._delayed)), Y)
+        self._engine.unmark(joined(self._engine, self._delayed), Y)

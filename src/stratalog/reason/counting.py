@@ -45,5 +45,5 @@ def maintain(engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChan
     found = first_losses(engine, stratum, changes)  # L28-30
     deleted = engine.settle(found - Supported(NR))  # L34
     engine.mark(deleted, D)  # L38
-    added = insert(engine, stratum, changes, NOTHING)  # L41-42
+    added = insert(engine, stratum, changes, engine.settle(NOTHING))  # L41-42
     return Changed(deleted, added)

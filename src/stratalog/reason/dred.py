@@ -20,11 +20,11 @@ from __future__ import annotations
 from stratalog.facts.counts import Count
 from stratalog.facts.engine import Engine
 from stratalog.facts.labels import A, D, E, I
-from stratalog.facts.sets import Batch, FactSet
+from stratalog.facts.sets import Batch
 from stratalog.plan.rules import PlannedRule, Stratum
 from stratalog.reason.insertion import insert
 from stratalog.reason.losses import first_losses
-from stratalog.reason.update import NOTHING, STANDING, Changed, StratumChanges, together
+from stratalog.reason.update import NOTHING, STANDING, Changed, StratumChanges, joined
 
 R = Count.RECURSIVE
 
@@ -41,25 +41,26 @@ def _overdelete(  # L7
     engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChanges
 ) -> Batch:
     found = first_losses(engine, stratum, changes)  # L8
-    deleted = [engine.settle(found - found)]
+    deleted = []
     while delta := engine.settle(found - D):  # L9-11
         # Differs: Π_r instead of Π; no other rule has a body atom in Δ_D.
         found = engine.apply(stratum.recursive, STANDING, I | A, delta, count=R, lower=True)  # L12
         engine.mark(delta, D)  # L13
         deleted.append(delta)
-    return engine.settle(together(deleted))
+    return joined(engine, deleted)
 
 
 def _rederive(
     engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChanges, deleted: Batch
-) -> FactSet:
+) -> Batch:
     """Return the overdeleted facts that hold in one step from what stands.
 
     The prose evaluates in the new materialisation; with what is new in earlier strata, insertion
     finds the same facts.
     """
-    found: FactSet = engine.settle((deleted & E) - changes.deleted)
+    found = engine.settle((deleted & E) - changes.deleted)
     for rules in (stratum.nonrecursive, stratum.recursive):
         doubtful = engine.settle(deleted - found)
-        found |= engine.bodies_of(rules, doubtful, STANDING, I | A, NOTHING).derived
+        derived = engine.bodies_of(rules, doubtful, STANDING, I | A, NOTHING).derived
+        found = joined(engine, [found, derived])
     return found

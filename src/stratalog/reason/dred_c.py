@@ -23,7 +23,7 @@ from stratalog.facts.sets import Batch, Supported
 from stratalog.plan.rules import PlannedRule, Stratum
 from stratalog.reason.insertion import insert
 from stratalog.reason.losses import first_losses
-from stratalog.reason.update import STANDING, Changed, StratumChanges, together
+from stratalog.reason.update import STANDING, Changed, StratumChanges, joined
 
 NR, R = Count.NONRECURSIVE, Count.RECURSIVE
 
@@ -40,11 +40,11 @@ def _overdelete(  # L27
     engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChanges
 ) -> Batch:
     found = first_losses(engine, stratum, changes)  # L28-32
-    deleted = [engine.settle(found - found)]
+    deleted = []
     while delta := engine.settle(found - D - Supported(NR)):  # L33-35
         found = engine.apply(
             stratum.recursive, STANDING, I | A, delta, count=R, lower=True
         )  # L36-37
         engine.mark(delta, D)  # L38
         deleted.append(delta)
-    return engine.settle(together(deleted))
+    return joined(engine, deleted)

@@ -12,26 +12,29 @@ from __future__ import annotations
 from stratalog.facts.counts import Count
 from stratalog.facts.engine import Engine
 from stratalog.facts.labels import A
-from stratalog.facts.sets import Batch, FactSet
+from stratalog.facts.sets import Batch
 from stratalog.plan.rules import PlannedRule, Stratum
-from stratalog.reason.update import NEW, StratumChanges, together
+from stratalog.reason.update import NEW, StratumChanges, joined
 
 NR, R = Count.NONRECURSIVE, Count.RECURSIVE
 
 
 def insert(  # L39
-    engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChanges, rederived: FactSet
+    engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChanges, rederived: Batch
 ) -> Batch:
     """Add all that follows from what was rederived, inserted or changed earlier; return it."""
     lost, gained = changes.lost, changes.gained
-    found: FactSet = rederived | changes.inserted | changes.regrouped.gained  # L40
+    found = [rederived, changes.inserted, changes.regrouped.gained]  # L40
     engine.change_count(changes.inserted, NR, 1)
     engine.change_count(changes.regrouped.gained, NR, 1)
-    found |= engine.apply(stratum.nonrecursive, NEW, NEW, gained, lost, count=NR)  # L41-42
-    found |= engine.apply(stratum.recursive, NEW, NEW, gained, lost, count=R)  # L43-44
-    added = [engine.settle(found - found)]
-    while delta := engine.settle(found - NEW):  # L45-47
+    if gained or lost:
+        found.append(engine.apply(stratum.nonrecursive, NEW, NEW, gained, lost, count=NR))  # L41-42
+        found.append(engine.apply(stratum.recursive, NEW, NEW, gained, lost, count=R))  # L43-44
+    added = []
+    delta = engine.settle(joined(engine, found) - NEW)  # L45-47
+    while delta:
         engine.mark(delta, A)  # L48
         added.append(delta)
-        found = engine.apply(stratum.recursive, NEW, NEW, delta, count=R)  # L49-50
-    return engine.settle(together(added))
+        found = [engine.apply(stratum.recursive, NEW, NEW, delta, count=R)]  # L49-50
+        delta = engine.settle(found[0] - NEW)
+    return joined(engine, added)

@@ -10,20 +10,21 @@ from __future__ import annotations
 
 from stratalog.facts.counts import Count
 from stratalog.facts.engine import Engine
-from stratalog.facts.sets import FactSet
+from stratalog.facts.sets import Batch
 from stratalog.plan.rules import PlannedRule, Stratum
-from stratalog.reason.update import OLD, StratumChanges
+from stratalog.reason.update import OLD, StratumChanges, joined
 
 NR, R = Count.NONRECURSIVE, Count.RECURSIVE
 
 
-def first_losses(engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChanges) -> FactSet:
+def first_losses(engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChanges) -> Batch:
     """Lower the counts by the derivations that are gone, and return the facts that had them."""
     lost, gained = changes.lost, changes.gained
-    found: FactSet = changes.deleted | changes.regrouped.lost  # L28
+    found = [changes.deleted, changes.regrouped.lost]  # L28
     engine.change_count(changes.deleted, NR, -1)
     engine.change_count(changes.regrouped.lost, NR, -1)
-    rules, recursive = stratum.nonrecursive, stratum.recursive
-    found |= engine.apply(rules, OLD, OLD, lost, gained, count=NR, lower=True)  # L29-30
-    found |= engine.apply(recursive, OLD, OLD, lost, gained, count=R, lower=True)  # L31-32
-    return found
+    if lost or gained:
+        rules, recursive = stratum.nonrecursive, stratum.recursive
+        found.append(engine.apply(rules, OLD, OLD, lost, gained, count=NR, lower=True))  # L29-30
+        found.append(engine.apply(recursive, OLD, OLD, lost, gained, count=R, lower=True))  # L31-32
+    return joined(engine, found)

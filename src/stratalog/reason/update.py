@@ -69,12 +69,16 @@ def update(
     not explicit (L1); the strata hold the predicates of both. The `changed` ones have other rules
     than those that made their facts and counts: they are rematerialised, whatever `maintain` does.
     """
-    lost, gained = _Differences(engine), _Differences(engine)
-    touched: list[FactSet] = [NOTHING]
+    nothing = engine.settle(NOTHING)
+    lost, gained = _Differences(engine, nothing), _Differences(engine, nothing)
+    touched: list[Batch] = []
     different = set(engine.predicates_of(deleted) | engine.predicates_of(inserted))
     for stratum in strata:  # L2
         has_changed = stratum in changed
-        if not has_changed and different.isdisjoint(stratum.predicates | stratum.reads):
+        is_concerned = not (
+            different.isdisjoint(stratum.predicates) and different.isdisjoint(stratum.reads)
+        )
+        if not has_changed and not is_concerned:
             continue  # most strata, in a small update
         changes = _changes(engine, stratum, (deleted, inserted), (lost, gained))
         if has_changed:
@@ -89,7 +93,7 @@ def update(
     engine.mark(inserted, E)
     engine.unmark(updated.removed, I)
     engine.mark(updated.added, I)
-    scaffolding = engine.settle(together(touched))
+    scaffolding = joined(engine, touched)
     for label in (D, A):
         engine.unmark(scaffolding, label)
     return updated
@@ -98,8 +102,9 @@ def update(
 class _Differences:
     """Net differences of earlier strata; a stratum looks only at those of predicates it reads."""
 
-    def __init__(self, engine: Engine[PlannedRule]) -> None:
+    def __init__(self, engine: Engine[PlannedRule], nothing: Batch) -> None:
         self._engine = engine
+        self.nothing = nothing
         self._batches: list[Batch] = []
         self._number_of: dict[Predicate, int] = {}
 
@@ -112,11 +117,12 @@ class _Differences:
 
     def of(self, predicates: Iterable[Predicate]) -> Batch:
         numbers = {self._number_of[p] for p in predicates if p in self._number_of}
-        found = [self._batches[number] for number in sorted(numbers)]
-        return self._engine.settle(together([NOTHING, *found]))
+        if not numbers:
+            return self.nothing
+        return joined(self._engine, [self._batches[number] for number in sorted(numbers)])
 
     def total(self) -> Batch:
-        return self._engine.settle(together([NOTHING, *self._batches]))
+        return joined(self._engine, self._batches)
 
 
 def _changes(
@@ -127,9 +133,9 @@ def _changes(
 ) -> StratumChanges:
     """Return what a stratum has to follow, its aggregates still unchanged."""
     here = Over(stratum.predicates)
-    deleted, inserted = (engine.settle(batch & here) for batch in explicit)
+    deleted, inserted = (engine.settle(batch & here) if batch else batch for batch in explicit)
     lost, gained = (differences.of(stratum.reads - stratum.predicates) for differences in earlier)
-    nothing = engine.settle(NOTHING)
+    nothing = earlier[0].nothing
     return StratumChanges(deleted, inserted, lost, gained, Regrouped(nothing, nothing))
 
 
@@ -137,6 +143,8 @@ def _regrouped(
     engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChanges
 ) -> StratumChanges:
     # Differs: an aggregate is recomputed group by group; each of its facts has C_nr = 1.
+    if all(rule.grouping is None for rule in stratum.nonrecursive):
+        return changes
     lost, gained = changes.lost, changes.gained
     regrouped = engine.regroup(stratum.nonrecursive, OLD, NEW, lost, gained)
     return changes._replace(regrouped=regrouped)
@@ -150,8 +158,16 @@ def _rematerialise(
     return rematerialise.maintain(engine, stratum, changes)
 
 
+def joined(engine: Engine[PlannedRule], batches: Iterable[Batch]) -> Batch:
+    """Return the facts of all batches; if only one has any, that is it."""
+    found = [batch for batch in batches if batch]
+    return found[0] if len(found) == 1 else engine.settle(together(found))
+
+
 def together(batches: Sequence[FactSet]) -> FactSet:
     """Return the union of the batches of many rounds, balanced: to settle it costs little more."""
+    if not batches:
+        return NOTHING
     if len(batches) == 1:
         return batches[0]
     middle = len(batches) // 2

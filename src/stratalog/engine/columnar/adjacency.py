@@ -46,7 +46,7 @@ class Chain:
 
 def lay_out(keys: Ids, values: Ids, rows: Ids, changes: int = 0) -> Adjacency:
     """Return the values of rows by their keys."""
-    most = int(keys[: int(rows.max()) + 1].max()) if rows.size else -1
+    most = int(paths.greatest_key(keys, rows))
     offsets = np.zeros(most + 3, np.uint32)
     paths.count_keys(keys, rows, offsets)
     np.cumsum(offsets, out=offsets)

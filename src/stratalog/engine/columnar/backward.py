@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from stratalog.engine.columnar.relation import Ids, Relation
 from stratalog.facts.engine import Bodies, Regrouped
 from stratalog.facts.sets import Batch, FactSet
 from stratalog.kernels import memory
+from stratalog.kernels import plan as k
 from stratalog.lang.syntax import Argument, Atom, Predicate, Variable
 from stratalog.plan.delta import Version, versions
 from stratalog.plan.lower import variables_of
@@ -28,9 +29,33 @@ from stratalog.plan.rules import PlannedRule
 if TYPE_CHECKING:
     from stratalog.engine.columnar.engine import ColumnarEngine
 
+EXAMINED = 8  # instances per head to choose from, on average, where only some are asked for
+
 Block = npt.NDArray[np.uint32]
+Places = npt.NDArray[np.signedinteger[Any]]
 Found = defaultdict[int, list[Ids]]
 """Rows by relation number."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """What is looked for backwards, and the rows found so far."""
+
+    within: tuple[FactSet, FactSet]
+    wanted: FactSet
+    limit: int | None
+    derived: Found = field(default_factory=lambda: defaultdict(list))
+    facts: Found = field(default_factory=lambda: defaultdict(list))
+    unfinished: Found = field(default_factory=lambda: defaultdict(list))
+
+
+@dataclass(frozen=True, slots=True)
+class _Instances:
+    """Instances of a rule that derive given heads: the row of the head, and of each body atom."""
+
+    heads: Ids
+    bodies: tuple[tuple[Relation, Ids], ...]
+    are_all: bool
 
 
 class Backward:
@@ -50,47 +75,81 @@ class Backward:
         limit: int | None,
     ) -> Bodies:
         """Return the heads that some instance derives, and the wanted facts of their bodies."""
-        given = self._engine.predicates_of(heads)
-        derived: Found = defaultdict(list)
-        bodies: Found = defaultdict(list)
-        are_all = True
-        for rule in rules:
-            if rule.head.predicate in given and rule.grouping is None:
-                are_all &= self._instances(rule, heads, within, (derived, bodies), limit)
-        return Bodies(_batch(derived), self._engine.settle(_batch(bodies) & wanted), are_all)
+        search = _Search(within, wanted, limit)
+        for relation, rows in self._engine.parts(heads):
+            for rule in rules:
+                if rule.head.predicate == relation.predicate and rule.grouping is None:
+                    self._examine(rule, relation, rows, search)
+        facts = self._engine.settle(_batch(search.facts) & wanted)
+        return Bodies(_batch(search.derived), facts, _batch(search.unfinished))
 
-    def _instances(
-        self,
-        rule: PlannedRule,
-        heads: Batch,
-        within: tuple[FactSet, FactSet],
-        found: tuple[Found, Found],
-        limit: int | None,
-    ) -> bool:
-        """List the rows of the heads and of the bodies of a rule's instances; return if of all.
+    def _examine(self, rule: PlannedRule, relation: Relation, heads: Ids, search: _Search) -> None:
+        """Find instances of a rule that derive one of the heads.
 
-        A probe takes one row for each head in turn, so that the first instances are of all heads.
+        With a limit, heads are taken a block at a time: only within a block does the interpreter
+        go from head to head before it looks for a second instance.
         """
+        size = heads.size if search.limit is None else k.BLOCK
+        for begin in range(0, heads.size, size):
+            some = heads[begin : begin + size]
+            found = self._instances(rule, ColumnarBatch({relation.number: some}), search)
+            if search.limit is not None:
+                order, place = self._ranked(found, search)
+                others = found.heads[order[place == search.limit]] if found.are_all else some
+                search.unfinished[relation.number].append(others)
+                found = _only(found, order[place < search.limit])
+            search.derived[relation.number].append(found.heads)
+            for body, rows in found.bodies:
+                search.facts[body.number].append(rows)
+
+    def _instances(self, rule: PlannedRule, heads: ColumnarBatch, search: _Search) -> _Instances:
+        """Return the instances that derive the heads: all, or enough of them."""
         version = self._starting(rule, rule.head, "head")
         outputs = tuple(dict.fromkeys(v for a in version.rule.body for v in variables_of(a)))
-        batch = _only(self._engine, heads, rule.head.predicate)
-        enough = None if limit is None else limit * len(batch)
+        enough = None if search.limit is None else max(search.limit, EXAMINED) * len(heads)
+        body = [a for a in dict.fromkeys(rule.body) if self._is_wanted(a.predicate, search)]
+        atoms = rule.head, *body
+        found: list[list[Ids]] = [[np.empty(0, np.uint32)] for _ in atoms]
         met = 0
-        with self._engine.deltas(batch):
-            plan = self._plan(version, outputs, *within)
-            for block in self._engine.blocks(plan, small=limit is not None):
+        are_all = True
+        with self._engine.deltas(heads):
+            plan = self._plan(version, outputs, *search.within)
+            for block in self._engine.blocks(plan, small=enough is not None):
                 if enough is not None and met >= enough:
-                    return False
+                    are_all = False
+                    break
                 met += block.shape[1]
                 columns = dict(zip(outputs, block, strict=True))
-                self._find(rule.head, columns, block.shape[1], found[0])
-                for atom in rule.body:
-                    self._find(atom, columns, block.shape[1], found[1])
-        return True
+                for atom, rows in zip(atoms, found, strict=True):
+                    rows.append(self._rows_of(atom, columns, block.shape[1]))
+        of_head, *of_body = (np.concatenate(rows) for rows in found)
+        relations = (self._engine.relation(atom.predicate) for atom in body)
+        return _Instances(of_head, tuple(zip(relations, of_body, strict=True)), are_all)
 
-    def _find(self, atom: Atom, columns: dict[Variable, Ids], size: int, found: Found) -> None:
+    def _is_wanted(self, predicate: Predicate, search: _Search) -> bool:
+        """Return whether a fact of a predicate can be among those that are wanted."""
+        return bool(self._engine.sets.table(search.wanted, predicate).any())
+
+    def _ranked(self, found: _Instances, search: _Search) -> tuple[Places, Places]:
+        """Return the instances by head, those first that promise most; and the place of each.
+
+        Rows are numbered as they come: what a fact first followed from is older than the fact, so
+        the instance of the oldest facts leads into no cycle. Facts that are not wanted come last.
+        """
+        ages = np.zeros(found.heads.size)
+        for relation, rows in found.bodies:
+            is_wanted = self._engine.sets.table(search.wanted, relation.predicate)
+            age = np.where(is_wanted[relation.labels[rows]], rows / max(1, relation.rows), 1.0)
+            np.maximum(ages, age, out=ages)
+        order = np.lexsort((ages, found.heads))
+        heads = found.heads[order]
+        begins = np.flatnonzero(np.concatenate([[True], heads[1:] != heads[:-1]]))
+        sizes = np.diff(np.append(begins, heads.size))
+        return order, np.arange(heads.size) - np.repeat(begins, sizes)
+
+    def _rows_of(self, atom: Atom, columns: dict[Variable, Ids], size: int) -> Ids:
         relation = self._engine.relation(atom.predicate)
-        found[relation.number].append(relation.find(self._filled(atom, columns, size), size))
+        return relation.find(self._filled(atom, columns, size), size)
 
     def _filled(self, atom: Atom, columns: dict[Variable, Ids], size: int) -> Block:
         """Return the arguments of an atom for each binding."""
@@ -191,9 +250,9 @@ class Backward:
         return np.concatenate(found)
 
 
-def _only(engine: ColumnarEngine, batch: Batch, predicate: Predicate) -> ColumnarBatch:
-    relation = engine.relation(predicate)
-    return ColumnarBatch({r.number: rows for r, rows in engine.parts(batch) if r is relation})
+def _only(found: _Instances, chosen: Places) -> _Instances:
+    bodies = tuple((relation, rows[chosen]) for relation, rows in found.bodies)
+    return _Instances(found.heads[chosen], bodies, found.are_all)
 
 
 def _batch(found: Found) -> ColumnarBatch:

@@ -20,7 +20,7 @@ from stratalog.engine.columnar.planned import Planned
 from stratalog.engine.columnar.relation import Ids, Relation, too_many_derivations
 from stratalog.engine.columnar.segments import SMALL, segment_of_constants
 from stratalog.facts.sets import FactSet
-from stratalog.kernels import paths, rows
+from stratalog.kernels import merge, paths
 from stratalog.kernels import plan as k
 from stratalog.kernels.sizes import sized
 from stratalog.lang.syntax import Atom
@@ -35,6 +35,7 @@ GAIN = 3.0  # how much cheaper a fact met on a path is than one met by the plan 
 SWEEP = 16.0  # constants that buffers are made for at the cost of one fact met on a path
 WORK = sized(20_000_000, 3)  # steps of a kernel call: well below a second, so that Ctrl-C works
 FEW = sized(256, 2)  # starts below which one thread is enough
+LEAST_SHARE = 0.01  # of the starts, from which one can tell how many rows all will give
 
 Integers = npt.NDArray[np.int64]
 Buffers = tuple[Ids, Integers, Ids, Ids, Integers]
@@ -50,13 +51,18 @@ class _Lane:
     status: int = k.PAUSED
     progress: Integers = field(default_factory=lambda: np.zeros(paths.PROGRESS, np.int64))
     ahead: npt.NDArray[np.uint64] = field(
-        default_factory=lambda: np.empty((2, rows.BLOCK + 1), np.uint64)
+        default_factory=lambda: np.empty((2, merge.BLOCK + 1), np.uint64)
     )
 
     @property
     def derived(self) -> int:
         upper, lower = self.progress[paths.DERIVED_UPPER], self.progress[paths.DERIVED]
         return (int(upper) << 32) + int(lower)
+
+    @property
+    def share_done(self) -> float:
+        """How much of the lane's starts have been followed."""
+        return int(self.progress[paths.NEXT_START]) / max(1, self.starts.size)
 
     @property
     def unmerged(self) -> int:
@@ -138,7 +144,7 @@ class Bulk:
         levels = np.array([level.record() for level in using], np.int64)
         derived = self._follow(planned, levels, first.starts())
         cost = derived, derived, time.process_time() - begun
-        self._engine.computed_profile[planned.rule.index].add(*cost)
+        self._engine.costs.add(planned.rule.index, *cost)
 
     def _follow(self, planned: Planned, levels: Integers, starts: Ids) -> int:
         """Run the kernel over all starts, in a lane per thread; return the derivations."""
@@ -146,17 +152,19 @@ class Bulk:
         head.segments.expect(head, max(0, SMALL + 1 - head.rows))
         is_shared = threads.count > 1 and starts.size >= FEW and head.segments.by == 0
         lanes = self._lanes(starts, threads.count if is_shared else 1)
-        before = self.derived
+        before, first_new = self.derived, head.rows
         if is_shared:
             head.lanes.share(head, threads.count)
         try:
             while left := [lane for lane in lanes if lane.status != k.DONE]:
-                threads.run([partial(self._advance, planned, levels, lane) for lane in left])
+                advance = partial(self._advance, planned, levels, first_new)
+                threads.run([partial(advance, lane) for lane in left])
                 for lane in left:
                     if lane.status == paths.TOO_MANY:
                         raise too_many_derivations(self._engine.running)
                     if lane.status == k.STUCK:
-                        head.unblock(lane.unmerged, lane.number)
+                        promised = int(head.rows * _growth(head, first_new, lane))
+                        head.unblock(max(lane.unmerged, promised), lane.number)
                 self.derived = before + sum(lane.derived for lane in lanes)
                 self._engine.check()
         finally:
@@ -171,7 +179,7 @@ class Bulk:
         of_lane = segment_of_constants(starts) % count
         return [_Lane(n, starts[of_lane == n], _buffers(vertices)) for n in range(count)]
 
-    def _advance(self, planned: Planned, levels: Integers, lane: _Lane) -> None:
+    def _advance(self, planned: Planned, levels: Integers, first_new: int, lane: _Lane) -> None:
         """Follow paths in a lane until they are done or need more than room in a segment."""
         head, tables = planned.head, self._engine.sets.tables
         of_lane = lane.starts, lane.progress, lane.buffers, lane.ahead
@@ -182,7 +190,7 @@ class Bulk:
             full = head.lanes.stopped_by(lane.number) if lane.status == k.STUCK else -1
             if full < 0:
                 return
-            head.segments.enlarge(head, full)
+            head.segments.enlarge(head, full, _growth(head, first_new, lane))
 
     def _chain(self, planned: Planned, hop: Hop) -> Chain:
         relation = self._engine.relation(planned.rule.body[hop.atom].predicate)
@@ -214,6 +222,14 @@ class Bulk:
     def forget(self) -> None:
         """Let go of what was laid out."""
         self._kept.clear()
+
+
+def _growth(head: Relation, first_new: int, lane: _Lane) -> float:
+    """Return how many more rows are to come per row, by what the starts so far have given."""
+    if lane.share_done < LEAST_SHARE:
+        return 0.0
+    new = (head.rows - first_new) / max(1, head.rows)
+    return 1.05 * new * (1 / lane.share_done - 1)
 
 
 def _oriented(relation: Relation, forward: bool) -> tuple[Ids, Ids]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from math import inf
 from threading import Lock
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from stratalog.engine.columnar.backward import Backward
 from stratalog.engine.columnar.batch import ColumnarBatch
+from stratalog.engine.columnar.costs import Costs, RuleProfile
 from stratalog.engine.columnar.evaluate import Evaluation
 from stratalog.engine.columnar.joins import rule_text
 from stratalog.engine.columnar.journal import Journal
@@ -31,6 +33,7 @@ from stratalog.facts.limits import Limits
 from stratalog.facts.sets import Batch, FactSet, Label
 from stratalog.facts.terms import Terms
 from stratalog.kernels import rows as kernels
+from stratalog.kernels.merge import AS_EXPLICIT, LOWER, UNCOUNTED
 from stratalog.lang.syntax import Predicate
 from stratalog.lang.terms import Term
 from stratalog.plan.rules import PlannedRule
@@ -38,20 +41,6 @@ from stratalog.plan.rules import PlannedRule
 Columns = Sequence[Ids] | npt.NDArray[np.uint32]
 
 SCAFFOLDING = (DELTA, DELTA_NEGATED)  # marks that no call leaves on a fact
-
-
-@dataclass(slots=True)
-class RuleProfile:
-    """What a rule has cost so far."""
-
-    derivations: int = 0
-    rows_visited: int = 0
-    seconds: float = 0.0
-
-    def add(self, derivations: int, rows_visited: int, seconds: float) -> None:
-        self.derivations += derivations
-        self.rows_visited += rows_visited
-        self.seconds += seconds
 
 
 class ColumnarEngine:
@@ -68,7 +57,7 @@ class ColumnarEngine:
         self._loaded = 0  # constants are below this, if they are not in the dictionary
         self.sets = Sets()
         self.statistics = RelationStatistics(self.relations)
-        self.computed_profile: dict[int, RuleProfile] = defaultdict(RuleProfile)  # by rule index
+        self.costs = Costs()
         self.allocated = 0
         self.running = "loading facts"
         self.planner = Planner(self)
@@ -78,6 +67,7 @@ class ColumnarEngine:
         self._backward = Backward(self)
         self._journal: Journal | None = None
         self._most_work: int | None = None
+        self._deadline = inf
         self._rule_indexes: dict[int, RuleIndex] = {}
 
     # -- facts
@@ -97,19 +87,25 @@ class ColumnarEngine:
         """Store explicit facts: marked E, C_nr one higher than before if they were not explicit."""
         relation = self.relation(predicate)
         block = np.asarray(columns, np.uint32).reshape(predicate.arity, size)
-        self._loaded = max(self._loaded, int(block.max(initial=0)) + 1)
+        self._meet_constants(block)
         relation.expect(size)
-        self._evaluation.merge(relation, relation.segments.clustered(block), kernels.AS_EXPLICIT)
+        self._evaluation.merge(relation, relation.segments.clustered(block), AS_EXPLICIT)
         relation.changes += 1
 
     def store(self, predicate: Predicate, columns: Columns, size: int) -> ColumnarBatch:
         """Return the facts, stored without a mark where they are new."""
         relation = self.relation(predicate)
         block = np.asarray(columns, np.uint32).reshape(predicate.arity, size)
-        self._loaded = max(self._loaded, int(block.max(initial=0)) + 1)
-        self._evaluation.merge(relation, block, kernels.UNCOUNTED)
-        rows = relation.take_touched()
+        self._meet_constants(block)
+        try:  # cut short, it leaves no list of rows to the next call
+            self._evaluation.merge(relation, block, UNCOUNTED)
+        finally:
+            rows = relation.take_touched()
         return ColumnarBatch({relation.number: rows} if rows.size else {})
+
+    def _meet_constants(self, block: npt.NDArray[np.uint32]) -> None:
+        self._loaded = max(self._loaded, int(block.max(initial=0)) + 1)
+        self.directory.constants = self.constants
 
     def find(self, predicate: Predicate, columns: Columns, size: int) -> ColumnarBatch:
         """Return those of the facts that are stored, each once."""
@@ -128,8 +124,9 @@ class ColumnarEngine:
         """Store facts as they were saved, into a relation that is still empty."""
         relation = self.relation(predicate)
         block = np.asarray(columns, np.uint32).reshape(predicate.arity, labels.size)
+        self._meet_constants(block)
         relation.expect(labels.size)
-        self._evaluation.merge(relation, block, kernels.UNCOUNTED)
+        self._evaluation.merge(relation, block, UNCOUNTED)
         relation.take_touched()
         if any(count.size and int(count.max()) > np.iinfo(np.int32).max for count in counts):
             relation.promote_counts()
@@ -202,7 +199,9 @@ class ColumnarEngine:
         count: Count | None = None,
         lower: bool = False,
     ) -> ColumnarBatch:
-        mode = kernels.UNCOUNTED if count is None else count.value + lower * kernels.LOWER
+        if not rules:
+            return ColumnarBatch({})
+        mode = UNCOUNTED if count is None else count.value + lower * LOWER
         planned: Sequence[Planned] = ()
         try:  # a run that is cut short leaves no scaffolding on facts either
             deltas = self._begin(pos_delta, DELTA), self._begin(neg_delta, DELTA_NEGATED)
@@ -213,13 +212,15 @@ class ColumnarEngine:
                 versions = [version for version in met if version.rule.grouping is None]
             planned = self.planner.planned(versions, pos, neg, mode)
             if self._journal is not None:
-                self._journal.remember(p.head for p in planned)
+                self._journal.remember({p.head for p in planned}, count)
             self._evaluation.run(planned)
         finally:
-            heads = {p.head.number: p.head for p in planned}
-            touched = {n: self._take(relation, count) for n, relation in heads.items()}
-            self._end(pos_delta, DELTA)
-            self._end(neg_delta, DELTA_NEGATED)
+            try:
+                heads = {p.head.number: p.head for p in planned}
+                touched = {n: self._take(relation, count) for n, relation in heads.items()}
+            finally:
+                self._end(pos_delta, DELTA)
+                self._end(neg_delta, DELTA_NEGATED)
         return ColumnarBatch({n: rows for n, rows in touched.items() if rows.size})
 
     def _take(self, relation: Relation, count: Count | None) -> Ids:
@@ -274,6 +275,8 @@ class ColumnarEngine:
 
     def begin(self) -> None:
         self._journal = Journal()
+        self.costs.begin()
+        self.directory.is_updating = True
 
     def savepoint(self) -> int:
         return len(self._journal) if self._journal is not None else 0
@@ -287,8 +290,9 @@ class ColumnarEngine:
     def work(self) -> int:
         return self._evaluation.work()
 
-    def limit_work(self, more: int | None) -> None:
+    def limit_work(self, more: int | None, seconds: float = inf) -> None:
         self._most_work = None if more is None else self.work() + more
+        self._deadline = time.process_time() + seconds
 
     def slice_of_work(self, usual: int) -> int:
         """Return how much a kernel may do before it looks at limits."""
@@ -300,6 +304,7 @@ class ColumnarEngine:
         if self._journal is not None:
             self._journal.end()
             self._journal = None
+            self.directory.is_updating = False
 
     def changed_rows(self) -> dict[Predicate, Ids]:
         """Return the rows whose marks or counts have changed since `begin`."""
@@ -346,7 +351,9 @@ class ColumnarEngine:
 
     def check(self) -> None:
         """Raise if a limit is reached."""
-        if self._most_work is not None and self.work() >= self._most_work:
+        if self._most_work is not None and (
+            self.work() >= self._most_work or time.process_time() > self._deadline
+        ):
             raise BudgetSpentError
         self.limits.check_time(self.running)
         if self.limits.max_facts is not None:
@@ -441,15 +448,13 @@ class ColumnarEngine:
 
     def profile(self) -> dict[int, RuleProfile]:
         """Return what each rule has cost so far, by its index."""
-        total = {index: replace(profile) for index, profile in self.computed_profile.items()}
-        for index, derivations, visited, seconds in self._evaluation.profiled():
-            total.setdefault(index, RuleProfile()).add(derivations, visited, seconds)
-        return total
+        return {index: replace(profile) for index, profile in self.costs.in_all.items()}
 
     def facts_stored(self) -> int:
         return sum(relation.rows for relation in self.by_number)
 
     def nbytes(self, predicates: Iterable[Predicate] | None = None) -> int:
         """Return the bytes of the arrays that hold these relations, all by default."""
-        chosen = self.relations if predicates is None else predicates
-        return sum(self.relations[p].nbytes for p in chosen if p in self.relations)
+        if predicates is None:
+            return self.allocated
+        return sum(self.relations[p].nbytes for p in predicates if p in self.relations)

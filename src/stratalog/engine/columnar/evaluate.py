@@ -16,8 +16,8 @@ from stratalog.engine.columnar.grouping import reduce_groups
 from stratalog.engine.columnar.joins import WORK_SLICE, Joins, Scratch, rule_text
 from stratalog.engine.columnar.planned import Planned
 from stratalog.engine.columnar.relation import Directory, Ids, Relation
+from stratalog.kernels import merge as merging
 from stratalog.kernels import plan as k
-from stratalog.kernels import rows
 from stratalog.kernels.sizes import sized
 from stratalog.lang.syntax import Argument, Bind, Filter, Variable
 from stratalog.plan.rules import Grouping, PlannedRule
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from stratalog.engine.columnar.engine import ColumnarEngine
 
 COMPUTED_OUT = 64 * k.BLOCK  # bindings handed to built-ins together: large enough to vectorise
+CHEAP = 16  # heads derived in bulk that take as long as a row visited
 SMALL_OUT = 2 * k.BLOCK  # where few bindings may be enough
 MERGE_SLICE = sized(1_000_000, 2)
 
@@ -44,7 +45,7 @@ class Evaluation:
         self._large: list[Scratch] = []  # one per segment of a plan
         self._small: list[Scratch] = []
         self._scratches = self._large
-        self._ahead = np.empty((2, rows.BLOCK + 1), np.uint64)
+        self._ahead = np.empty((2, merging.BLOCK + 1), np.uint64)
         self._visited = 0  # rows, by plans that run block by block
         self.bulk = Bulk(engine)
 
@@ -63,20 +64,16 @@ class Evaluation:
                     self._run_computed(plan)
 
     def forget(self, which: Callable[[PlannedRule], bool]) -> None:
-        """Let go of kept plans of some rules; what they have cost stays in the profile."""
+        """Let go of kept plans of some rules."""
         self._joins.forget(which)
 
     def work(self) -> int:
         """Return how many rows were visited, and heads derived in bulk."""
-        return self._visited + self._joins.work() + self.bulk.derived
+        return self._visited + self._joins.work() + self.bulk.derived // CHEAP
 
     def forget_terms(self, size: int) -> None:
         """Let go of what is known of ids from `size` on."""
         self._evaluator.forget(size)
-
-    def profiled(self) -> Iterator[tuple[int, int, int, float]]:
-        """Return rule index, derivations, rows visited and seconds of what ran in kernels."""
-        return self._joins.profiled()
 
     # -- rules with built-ins or aggregates: block by block through Python
 
@@ -89,7 +86,7 @@ class Evaluation:
             derived += block.shape[1]
             self.merge(planned.head, block, planned.mode)
         cost = derived, self._visited - before, time.process_time() - begun
-        self._engine.computed_profile[planned.rule.index].add(*cost)
+        self._engine.costs.add(planned.rule.index, *cost)
 
     def answers(self, planned: Planned) -> Relation:
         """Return the distinct output rows of a plan in a relation of their own."""
@@ -97,7 +94,7 @@ class Evaluation:
         answers = Relation(planned.rule.head.predicate, 0, self._engine.account, Directory())
         try:
             for block in self._derived(planned):
-                self.merge(answers, block, rows.UNCOUNTED)
+                self.merge(answers, block, merging.UNCOUNTED)
         finally:
             answers.release()  # they belong to whoever asked
         return answers
@@ -112,7 +109,7 @@ class Evaluation:
         finally:
             self._scratches = self._large
             cost = 0, self._visited - before, time.process_time() - begun
-            self._engine.computed_profile[planned.rule.index].add(*cost)
+            self._engine.costs.add(planned.rule.index, *cost)
 
     def _catch_up(self, planned: Planned) -> None:
         for segment in planned.segments:
@@ -228,9 +225,10 @@ class Evaluation:
         done = 0
         while done < size:
             end = min(size, done + MERGE_SLICE)
-            relation.reserve(end - done, touched=0 if mode == rows.AS_EXPLICIT else None)
+            if mode != merging.AS_EXPLICIT:
+                relation.lanes.reserve(0, end - done)
             done = int(
-                rows.merge(relation.descriptor, 0, block, weights, done, end, mode, self._ahead)
+                merging.merge(relation.descriptor, 0, block, weights, done, end, mode, self._ahead)
             )
             if done < end:
                 relation.unblock(end - done)

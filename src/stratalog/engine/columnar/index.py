@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from stratalog.engine.columnar.relation import Relation
 
 DENSE = 1.5  # heads by constant cost 4 bytes per constant: worth it up to this many per row
+SPARSE = 6.0  # at which heads by constant are given up again, which takes linking all rows anew
 LOAD = 0.6  # keys per head when hashed
 STALE = 0.5  # a layout is made anew once so many rows per row in it have come
 
@@ -141,16 +142,23 @@ class Index:
         """Grow the direct heads for the new rows; return False if they are too sparse for it."""
         column = relation.columns[self.columns[0]]
         need = int(kernels.greatest(column, self.linked, rows)) + 1
-        if need > DENSE * rows + 64:
+        if need > (SPARSE if self.linked else DENSE) * rows + 64:
             return False
         size = self._n_heads
         if need > size:
-            old = self._heads
-            self._renew_heads(max(need, min(2 * size, int(DENSE * rows))))
-            self._heads[:size] = old[:size]
-            if self._counted:
-                self._heads[self._n_heads : self._n_heads + size] = old[size:]
+            self._add_heads(max(need + need // 8, min(2 * size, int(DENSE * rows))))
         return True
+
+    def _add_heads(self, size: int) -> None:
+        """Have more direct heads: the system moves large arrays without copying them."""
+        n, more = self._n_heads, size - self._n_heads
+        counts = self._heads[n:].copy()
+        self._account(4 * more * (2 if self._counted else 1))
+        self._heads.resize(2 * size if self._counted else size, refcheck=False)
+        self._heads[n:size] = memory.NULL
+        if self._counted:
+            self._heads[size : size + n] = counts
+            self._heads[size + n :] = 0
 
     def _renew_heads(self, size: int) -> None:
         """Replace the heads by empty ones."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,10 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from stratalog.engine.columnar.compile import Segment
+from stratalog.engine.columnar.costs import Costs
 from stratalog.engine.columnar.planned import Planned
 from stratalog.engine.columnar.relation import Ids
+from stratalog.kernels import merge
 from stratalog.kernels import plan as k
-from stratalog.kernels import rows
 from stratalog.kernels.sizes import sized
 from stratalog.plan.rules import PlannedRule
 
@@ -35,8 +36,6 @@ MOST_JOINED = 512  # groups of plans kept; more means that they do not repeat
 MUCH = sized(50_000, 1)  # facts to start from that are worth another thread
 
 Block = npt.NDArray[np.uint32]
-Cost = tuple[int, int, int, float]
-"""Rule index, derivations, rows visited and seconds."""
 
 
 class Scratch:
@@ -82,10 +81,13 @@ class Joined:
         used = (used for segment in self.segments for used in segment.indexes)
         self.indexes = list(dict.fromkeys(used))
 
-    def costs(self) -> Iterator[Cost]:
-        for p, cost in zip(self.planned, self.profile.tolist(), strict=True):
-            derivations, visited, micros = cost
-            yield p.rule.index, derivations, visited, micros / 1e6
+    def tell_costs(self, costs: Costs) -> None:
+        """Note what the plans have cost since the last time."""
+        for p, (derivations, visited, micros) in zip(
+            self.planned, self.profile.tolist(), strict=True
+        ):
+            costs.add(p.rule.index, derivations, visited, micros / 1e6)
+        self.profile[:] = 0
 
 
 class _Lane:
@@ -94,7 +96,7 @@ class _Lane:
     def __init__(self) -> None:
         self.scratch = Scratch(OUT)
         self.batch = np.zeros(k.BATCH_STATE, np.int64)
-        self.ahead = np.empty((2, rows.BLOCK + 1), np.uint64)
+        self.ahead = np.empty((2, merge.BLOCK + 1), np.uint64)
         self.status = k.DONE
 
     def begin(self, joined: Joined, arity: int) -> None:
@@ -134,10 +136,14 @@ class Joins:
             lane.begin(self._together(part), engine.arity)
             for relation, index in lane.joined.indexes:
                 index.catch_up(relation)
-        while left := [lane for lane in lanes if lane.status != k.DONE]:
-            engine.threads.run([partial(self._advance, lane) for lane in left])
-            for lane in left:
-                self._attend(lane)
+        try:
+            while left := [lane for lane in lanes if lane.status != k.DONE]:
+                engine.threads.run([partial(self._advance, lane) for lane in left])
+                for lane in left:
+                    self._attend(lane)
+        finally:
+            for lane in lanes:
+                lane.joined.tell_costs(engine.costs)
 
     def _expect(self, planned: Sequence[Planned]) -> None:
         """Make room in heads that are about to receive about all constants of a large column."""
@@ -209,17 +215,10 @@ class Joins:
             self._engine.check()
 
     def forget(self, which: Callable[[PlannedRule], bool]) -> None:
-        """Let go of kept plans of some rules; what they have cost stays in the profile."""
+        """Let go of kept plans of some rules."""
         for key, joined in list(self._kept.items()):
             if any(which(p.rule) for p in joined.planned):
-                for index, derivations, visited, seconds in joined.costs():
-                    self._engine.computed_profile[index].add(derivations, visited, seconds)
                 del self._kept[key]
-
-    def profiled(self) -> Iterator[Cost]:
-        """Yield what the kept plans have cost."""
-        for joined in self._kept.values():
-            yield from joined.costs()
 
 
 def rule_text(rule: PlannedRule) -> str:

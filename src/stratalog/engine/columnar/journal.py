@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from stratalog.engine.columnar.relation import Ids, Relation
+from stratalog.facts.counts import Count
 from stratalog.kernels import rows as kernels
 
 Counts = npt.NDArray[np.int64]
@@ -55,9 +56,11 @@ class Journal:
     def __init__(self) -> None:
         self._entries: list[_Counts | _Marks] = []
         self._remembering: set[Relation] = set()
+        self._touched: tuple[Collection[Relation], Count | None] = (), None
 
-    def remember(self, relations: Iterable[Relation]) -> None:
-        """Let relations keep the counts that rows had before an `apply` touched them."""
+    def remember(self, relations: Collection[Relation], count: Count | None) -> None:
+        """Let relations keep the counts that rows had before an `apply` touches them."""
+        self._touched = relations, count
         for relation in relations:
             if relation not in self._remembering:
                 self._remembering.add(relation)
@@ -86,10 +89,19 @@ class Journal:
 
     def undo(self, to: int = 0) -> None:
         """Set all marks and counts to what they were when the journal had so many entries."""
+        self._take_left_over()
         while len(self._entries) > to:
             entry = self._entries.pop()
             entry.undo()
             entry.relation.changes += 1
+
+    def _take_left_over(self) -> None:
+        """Remember what the last `apply` touched, if it failed before it could tell."""
+        relations, count = self._touched
+        for relation in relations:
+            touched, before = relation.lanes.take(relation.labels)
+            if count is not None:
+                self.counts(relation, touched, count.value, before)
 
     def changed(self) -> dict[int, Ids]:
         """Return the rows whose marks or counts have changed in between, by relation number."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from stratalog.kernels import memory, rows
+from stratalog.kernels import memory, merge, rows
+from stratalog.kernels.sizes import sized
 
 if TYPE_CHECKING:
     from stratalog.engine.columnar.relation import Relation
@@ -19,7 +20,8 @@ Counts = npt.NDArray[np.int64]
 
 NONE: Ids = np.empty(0, np.uint32)
 NO_COUNTS: Counts = np.empty(0, np.int64)
-FORGET_SEEN = np.uint16(0xFFFF ^ int(rows.SEEN_BIT))
+LONG = sized(1 << 20, 2)  # touched rows that are handed over, not copied
+FORGET_SEEN = np.uint16(0xFFFF ^ int(merge.SEEN_BIT))
 
 
 class Lanes:
@@ -105,11 +107,21 @@ class Lanes:
         sizes = self.table[:, memory.LANE_N_TOUCHED].tolist()
         if not any(sizes):
             return NONE, NO_COUNTS
-        touched = np.concatenate([t[:n] for t, n in zip(self._touched, sizes, strict=True)])
+        touched = self._listed(sizes)
         before = np.concatenate([b[:n] for b, n in zip(self._before, sizes, strict=True)])
         self.table[:, memory.LANE_N_TOUCHED] = 0
         rows.clear_bits(labels, touched, FORGET_SEEN)
         return touched, before
+
+    def _listed(self, sizes: list[int]) -> Ids:
+        """Return the touched rows: a long list itself, and copies of short ones."""
+        if len(sizes) > 1 or sizes[0] < LONG:
+            return np.concatenate([t[:n] for t, n in zip(self._touched, sizes, strict=True)])
+        (listed,) = self._touched
+        self._account(-listed.nbytes)
+        self._touched = [NONE]
+        self.table[0, memory.LANE_TOUCHED : memory.LANE_TOUCHED_CAPACITY + 1] = 0
+        return listed[: sizes[0]]
 
     def trim(self) -> None:
         """Give back the room to list rows."""

@@ -45,7 +45,7 @@ class Sets:
     def __init__(self) -> None:
         self._numbers: dict[FactSet | tuple[FactSet, Predicate], int] = {}
         self._adding = Lock()
-        self.tables: Table = np.zeros((0, 1 << LABELS), np.bool_)
+        self.tables: Table = np.zeros((8, 1 << LABELS), np.bool_)
 
     def number(self, described: FactSet, predicate: Predicate) -> int:
         """Return the number of the set's table for facts of a predicate."""
@@ -58,9 +58,11 @@ class Sets:
         key = (described, predicate) if _names_predicates(described) else described
         with self._adding:  # a number is given out once its table is there: readers have no lock
             if key not in self._numbers:
-                table = membership_table(described, predicate)
-                self.tables = np.concatenate([self.tables, table[None]])
-                self._numbers[key] = len(self._numbers)
+                number = len(self._numbers)
+                if number == len(self.tables):
+                    self.tables = np.concatenate([self.tables, np.zeros_like(self.tables)])
+                self.tables[number] = membership_table(described, predicate)
+                self._numbers[key] = number
             return self._numbers[key]
 
     def table(self, described: FactSet, predicate: Predicate) -> Table:

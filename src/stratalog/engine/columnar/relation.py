@@ -13,7 +13,7 @@ from stratalog.engine.columnar.index import Index
 from stratalog.engine.columnar.lanes import Lanes
 from stratalog.engine.columnar.segments import Segments
 from stratalog.errors import EngineError
-from stratalog.kernels import memory, plan, rows
+from stratalog.kernels import memory, merge, plan, rows
 from stratalog.lang.syntax import Predicate
 
 Ids = npt.NDArray[np.uint32]
@@ -38,6 +38,8 @@ class Directory:
     def __init__(self) -> None:
         self.addresses = np.zeros(16, np.int64)
         self.growths = 0  # how often a relation has been given more room: sizes may have changed
+        self.is_updating = False  # then growth must not take long, even if what follows is slower
+        self.constants = 1  # about how many there are: a bound above those that were loaded
 
     def enter(self, number: int, descriptor: npt.NDArray[np.int64]) -> None:
         if number >= self.addresses.size:
@@ -87,6 +89,11 @@ class Relation:
     @property
     def capacity(self) -> int:
         return self.labels.size
+
+    @property
+    def constants(self) -> int:
+        """About how many constants there are in all relations."""
+        return self._directory.constants
 
     @property
     def is_wide(self) -> bool:
@@ -150,7 +157,8 @@ class Relation:
                 help="divide its facts among several predicates",
             )
         if need > self.capacity:
-            self._resize(max(need, self.capacity + self.capacity // 2))
+            more = self.capacity // (8 if self._directory.is_updating else 2)
+            self._resize(max(need, self.capacity + more))
         self.lanes.reserve(0, extra if touched is None else touched)
 
     def expect(self, extra: int) -> None:
@@ -165,7 +173,7 @@ class Relation:
         if reason == memory.OVERFLOW:
             self.promote_counts()
         elif reason == memory.NO_ROOM:
-            self.reserve(more + rows.TAKEN * self.lanes.table.shape[0], touched=0)
+            self.reserve(more + merge.TAKEN * self.lanes.table.shape[0], touched=0)
             self.lanes.reserve(lane, more)
         else:
             self.segments.grow(self, reason)
@@ -182,10 +190,13 @@ class Relation:
             self.describe()  # where memory ends halfway, some arrays have moved already
 
     def _moved(self, array: npt.NDArray[Any], capacity: int) -> npt.NDArray[Any]:
-        """Return a copy with more room, all zero: no mark, no derivation.
+        """Return the array with more room, all zero: no mark, no derivation.
 
-        A fresh array has huge pages, one that `resize` extends has not.
+        A fresh array has huge pages, one that `resize` extends has not; but it is not copied.
         """
+        if self._directory.is_updating and capacity > self.capacity:
+            array.resize(capacity, refcheck=False)
+            return array
         moved = np.zeros(capacity, array.dtype)
         moved[: self.rows] = array[: self.rows]
         return moved

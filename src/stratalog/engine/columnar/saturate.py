@@ -91,7 +91,7 @@ class Saturation:
         seconds = (time.process_time() - begun) / len(rules)
         for rule, (sources, _) in zip(rules, edges, strict=True):
             derived = int(met[sources[sources < met.size]].sum())
-            engine.computed_profile[rule.index].add(derived, derived, seconds)
+            engine.costs.add(rule.index, derived, derived, seconds)
         new = np.arange(first, relation.rows, dtype=np.uint32)
         return Closed(ColumnarBatch({relation.number: new} if new.size else {}), rounds)
 
@@ -138,7 +138,7 @@ class Saturation:
             part.done = int(paths.saturate(d, *at, *graph, *part.buffers, stop, WORK))
             reason = relation.lanes.stopped_by(part.lane)
             if reason >= 0:
-                relation.segments.enlarge(relation, reason, _expected(reason, part))
+                relation.segments.enlarge(relation, reason, 0.0, _expected(reason, part))
 
     def _make_room(self, relation: Relation, parts: Sequence[_Groups], part: _Groups) -> None:
         reason = relation.lanes.stopped_by(part.lane)

@@ -3,6 +3,10 @@
 A fact's segment is chosen by one column, so that facts derived together, which mostly share it,
 meet a part of the table that fits the cache. Segments fill at different times, so no update pays
 for a whole table that grows.
+
+A larger relation with one column needs no hash: its segments have pages of rows by constant, for
+those ranges of constants of which it has any (`kernels/memory.py`). It is hashed after all if the
+pages turn out to be mostly empty.
 """
 
 from __future__ import annotations
@@ -30,6 +34,8 @@ LOAD = 0.6  # rows per slot at which a segment grows, to half of that
 LOAD_TRIMMED = 0.7
 LEAST = sized(8, 2)  # slots
 FAST = sized(1 << 12, 4)  # slots below which a segment grows fourfold
+PAGE = 1 << int(rows.NEIGHBOURS)  # slots
+SPARSE = sized(16, 2)  # slots per row above which pages are given up
 NONE: Ids = np.empty(0, np.uint32)
 _GOLDEN = 0.6180339887498949
 
@@ -40,6 +46,8 @@ class Segments:
     def __init__(self, account: Callable[[int], None]) -> None:
         self._account = account
         self.by = 0  # the column that chooses a fact's segment, or EVERY_COLUMN
+        self.is_paged = False
+        self._is_sparse = False  # it had pages, and they were mostly empty
         self.table = np.zeros((1, memory.SEGMENT_WIDTH), np.int64)
         self._slots: list[Ids] = [NONE]
         self._renew(0, LEAST)
@@ -56,6 +64,12 @@ class Segments:
         d[memory.SEGMENTS] = self.table.ctypes.data
         d[memory.N_SEGMENTS] = len(self._slots)
         d[memory.SEGMENTED_BY] = self.by
+        d[memory.PAGED] = self._page_shift if self.is_paged else 0
+
+    @property
+    def _page_shift(self) -> int:
+        """Bits of a constant that do not choose its page: of its segment and its place there."""
+        return int(rows.NEIGHBOURS) + MANY.bit_length() - 1
 
     def _renew(self, segment: int, size: int, load: float = LOAD) -> Ids:
         """Give a segment empty slots; return the old ones."""
@@ -72,19 +86,24 @@ class Segments:
         Must not run while another thread uses the relation.
         """
         used = int(self.table[segment, memory.SEGMENT_ROWS])
-        if len(self) == 1 and used >= SMALL and relation.arity:
+        if self.is_paged:
+            self._add_pages(relation, segment)
+        elif len(self) == 1 and used >= SMALL and relation.arity:
             self.divide(relation, self.by, relation.rows + 1)
         elif self.by >= 0 and used > max(UNEVEN, relation.rows // 4):
             self.divide(relation, memory.EVERY_COLUMN, relation.rows + 1)
         else:
-            self.enlarge(relation, segment)
+            self.enlarge(relation, segment, growth=0.0)
 
-    def enlarge(self, relation: Relation, segment: int, extra: int = 1) -> None:
-        """Make room for more rows in one segment, which other threads do not use."""
+    def enlarge(self, relation: Relation, segment: int, growth: float, extra: int = 1) -> None:
+        """Make room in one segment, which other threads do not use.
+
+        Room is made for `extra` rows at least, and for `growth` times as many as there are.
+        """
         used = int(self.table[segment, memory.SEGMENT_ROWS])
         size = self._slots[segment].size
         size *= 4 if size < FAST else 2
-        size = max(size, int((used + extra) / LOAD * 1.5))
+        size = max(size, int(max(used * (1 + growth) * 1.1, (used + extra) * 1.5) / LOAD))
         self._enter(relation, self._renew(segment, size))
 
     def _enter(self, relation: Relation, listed: Ids) -> None:
@@ -96,57 +115,109 @@ class Segments:
         if len(self) == 1 and total <= SMALL:
             if total > self.table[0, memory.SEGMENT_ROOM]:
                 self._enter(relation, self._renew(0, int(total / LOAD * 1.5)))
-        elif relation.arity and int(self.table[:, memory.SEGMENT_ROOM].sum()) < total:
+        elif relation.arity and not self.is_paged and self._room < total:
             self.divide(relation, self.by, total)
+
+    @property
+    def _room(self) -> int:
+        return int(self.table[:, memory.SEGMENT_ROOM].sum())
 
     def divide(self, relation: Relation, by: int, total: int) -> None:
         """Enter all rows anew, in segments by this column, with room for `total` rows."""
         n = MANY if total > SMALL else 1
+        if n == MANY and relation.arity == 1 and not self._is_sparse:
+            self._divide_into_pages(relation, total)
+            return
         by = min(by, relation.arity - 1)
         d = relation.descriptor.copy()
         d[memory.N_SEGMENTS], d[memory.SEGMENTED_BY] = n, by
         counts = np.zeros(n, np.int64)
         rows.count_segments(d, counts)
         sizes = _staggered((counts + 1.1 * (total - relation.rows) / n) / LOAD)
+        self._replace(sizes, sizes, [int(LOAD * size) for size in sizes])
+        self.by, self.is_paged = by, False
+        self.describe(relation.descriptor)
+        rows.enter_rows(relation.descriptor, NONE, 0, relation.rows)
+
+    def _replace(self, sizes: list[int], n_slots: list[int], room: list[int]) -> None:
+        """Have new segments, all empty."""
         self._account(4 * sum(sizes) - self.nbytes)
         together = np.full(sum(sizes), memory.NULL, np.uint32)  # one large array has huge pages
         slots = np.split(together, np.cumsum(sizes)[:-1])
-        table = np.zeros((n, memory.SEGMENT_WIDTH), np.int64)
+        table = np.zeros((len(sizes), memory.SEGMENT_WIDTH), np.int64)
         table[:, memory.SEGMENT_SLOTS] = [each.ctypes.data for each in slots]
-        table[:, memory.SEGMENT_N_SLOTS] = sizes
-        table[:, memory.SEGMENT_ROOM] = [int(LOAD * size) for size in sizes]
-        self.by, self.table, self._slots = by, table, slots  # from here on nothing can fail
+        table[:, memory.SEGMENT_N_SLOTS] = n_slots
+        table[:, memory.SEGMENT_ROOM] = room
+        self.table, self._slots = table, slots
+
+    def _divide_into_pages(self, relation: Relation, total: int) -> None:
+        """Enter all rows anew, in segments with pages for `total` rows, an eighth full each."""
+        constants = relation.columns[0][: relation.rows]
+        pages = np.unique(constants // np.uint32(PAGE))
+        used = np.bincount(pages % np.uint32(MANY), minlength=MANY)
+        highest = max(relation.constants, int(constants.max(initial=0)) + 1)
+        directory = (highest * 5 // 4 >> self._page_shift) + 1
+        more = (total - relation.rows) / (MANY * PAGE / 8)
+        room = [min(n, directory) for n in _staggered(used + more, least=1)]
+        self._replace([directory + PAGE * n for n in room], [directory] * MANY, room)
+        self.by, self.is_paged = 0, True
         self.describe(relation.descriptor)
-        rows.enter_rows(relation.descriptor, NONE, 0, relation.rows)
+        rows.enter_pages(relation.descriptor)
+
+    def _add_pages(self, relation: Relation, segment: int) -> None:
+        """Make room for more pages in one segment, or give pages up where few rows are on each."""
+        pages = int(self.table[:, memory.SEGMENT_PAGES].sum())
+        directories = int(self.table[:, memory.SEGMENT_DIRECTORY].sum())
+        if directories + PAGE * pages > SPARSE * max(relation.rows, SMALL):
+            self._is_sparse = True
+            self.divide(relation, self.by, relation.rows + 1)
+            return
+        _, known, used, room = self.table[segment].tolist()
+        directory = known
+        highest = (relation.constants >> self._page_shift) + 1
+        if used < room:  # no room in the directory
+            directory = max(highest, known * 3 // 2 + 1)
+        else:
+            room = room * 3 // 2 + 1
+        old = self._slots[segment]
+        size = directory + PAGE * room
+        self._account(4 * (size - old.size))
+        slots = self._slots[segment] = np.full(size, memory.NULL, np.uint32)
+        slots[:known] = old[:known]
+        slots[directory : directory + PAGE * used] = old[known : known + PAGE * used]
+        self.table[segment] = slots.ctypes.data, directory, used, room
 
     def clustered(self, facts: Ids) -> Ids:
         """Return many facts by segment, so that to merge them meets one segment after the other.
 
         Facts that come by their leading constants, as in most files, are left as they are.
         """
-        if facts.shape[1] < MANY_FACTS or len(self) == 1 or self.by < 0:
+        if facts.shape[1] < MANY_FACTS or len(self) == 1 or self.by < 0 or self.is_paged:
             return facts
         leading = facts[self.by]
         step = facts.shape[1] // SAMPLE
         if rows.count_changes(leading, step) < SAMPLE // 2:
             return facts
-        sizes = np.bincount(segment_of_constants(leading), minlength=len(self))
-        ends = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.uint64)
+        counts = np.zeros(len(self) * int(rows.CLUSTERS) + 1, np.int64)
+        numbers = np.empty(facts.shape[1], np.uint16)
+        rows.number_clusters(facts, self.by, len(self), numbers, counts[1:])
         out = np.empty_like(facts)
-        rows.cluster(leading, facts, ends, out)
+        rows.cluster(facts, numbers, np.cumsum(counts), out)
         return out
 
     def trim(self, relation: Relation) -> None:
-        """Give back the room for growth."""
+        """Give back the room for growth; pages have little."""
+        if self.is_paged:
+            return
         for segment, used in enumerate(self.table[:, memory.SEGMENT_ROWS].tolist()):
             size = int(used / LOAD_TRIMMED) + LEAST
             self._enter(relation, self._renew(segment, size, load=LOAD_TRIMMED))
 
 
-def _staggered(sizes: npt.NDArray[np.floating[Any]]) -> list[int]:
+def _staggered(sizes: npt.NDArray[np.floating[Any]], least: int = LEAST) -> list[int]:
     """Return once to twice the sizes, so that segments are full at different times."""
     shift = np.modf(np.arange(sizes.size) * _GOLDEN)[0]
-    staggered: list[int] = np.maximum(LEAST, np.ceil(sizes * 2**shift)).astype(np.int64).tolist()
+    staggered: list[int] = np.maximum(least, np.ceil(sizes * 2**shift)).astype(np.int64).tolist()
     return staggered
 
 

@@ -63,9 +63,11 @@ def _scan(engine: ColumnarEngine, over: Over, labels: FactSet | None) -> Rows:
         if relation is None:
             continue
         if labels is None:
-            rows[relation.number] = np.arange(relation.rows, dtype=np.uint32)
+            found = np.arange(relation.rows, dtype=np.uint32)
         else:
-            rows[relation.number] = engine.rows_of(relation, labels)
+            found = engine.rows_of(relation, labels)
+        if found.size:  # what is compared with nothing is not looked at
+            rows[relation.number] = found
     return rows
 
 
@@ -88,9 +90,11 @@ def _compare(engine: ColumnarEngine, rows: Rows, other: Rows, *, wanted: bool) -
     for n, mine in rows.items():
         labels = engine.by_number[n].labels
         theirs = other.get(n, np.empty(0, np.uint32))
-        kernels.set_bits(labels, theirs, np.uint16(1 << SEEN.bit))
-        result[n] = _filter(engine, n, mine, SEEN, wanted=wanted)
-        kernels.clear_bits(labels, theirs, np.uint16(0xFFFF ^ (1 << SEEN.bit)))
+        try:  # memory may be full: no mark stays behind
+            kernels.set_bits(labels, theirs, np.uint16(1 << SEEN.bit))
+            result[n] = _filter(engine, n, mine, SEEN, wanted=wanted)
+        finally:
+            kernels.clear_bits(labels, theirs, np.uint16(0xFFFF ^ (1 << SEEN.bit)))
     return result
 
 

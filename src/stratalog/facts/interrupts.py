@@ -1,0 +1,87 @@
+"""Ctrl-C while facts change: noticed at once, raised where everything can be undone.
+
+Python raises KeyboardInterrupt between any two steps, also between a change and the note of how to
+undo it. So whoever changes what must stay whole holds it back, and asks for it where it does no
+harm: engines do so whenever they look at their limits.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import current_thread, main_thread
+from types import FrameType
+
+Handler = Callable[[int, FrameType | None], object]
+
+
+class _Interrupts:
+    """The handler that is kept from its work, and whether it has been called meanwhile."""
+
+    def __init__(self) -> None:
+        self.handler: Handler | None = None
+        self.is_pending = False
+
+    def notice(self, _number: int, _frame: FrameType | None) -> None:
+        self.is_pending = True
+
+    def hold(self) -> bool:
+        """Keep the process's handler from its work; False if there is none, or it is kept."""
+        if self.handler is not None or current_thread() is not main_thread():
+            return False  # only the main thread is ever interrupted
+        found = signal.getsignal(signal.SIGINT)
+        if not callable(found):
+            return False
+        self.is_pending = False
+        signal.signal(signal.SIGINT, self.notice)
+        self.handler = found
+        return True
+
+    def let_go(self) -> None:
+        """Give the handler back, and let it do what it was kept from."""
+        handler, self.handler = self.handler, None
+        if handler is not None:
+            signal.signal(signal.SIGINT, handler)
+            self.deliver(handler)
+
+    def deliver(self, handler: Handler) -> None:
+        if self.is_pending:
+            self.is_pending = False
+            handler(signal.SIGINT, None)
+
+
+_INTERRUPTS = _Interrupts()
+
+
+@contextmanager
+def held() -> Iterator[None]:
+    """Hold Ctrl-C back until the block ends, or asks for it by `check`."""
+    if not _INTERRUPTS.hold():
+        yield
+        return
+    try:
+        yield
+    finally:
+        _INTERRUPTS.let_go()
+
+
+@contextmanager
+def delivered() -> Iterator[None]:
+    """Let Ctrl-C through again: for a part of `held` that may take long and changes nothing."""
+    if _INTERRUPTS.handler is None or current_thread() is not main_thread():
+        yield
+        return
+    _INTERRUPTS.let_go()
+    try:
+        yield
+    finally:
+        _INTERRUPTS.hold()
+
+
+def check() -> None:
+    """Let an interrupt that is held back do its work now."""
+    if _INTERRUPTS.is_pending and current_thread() is main_thread():
+        handler = _INTERRUPTS.handler
+        if handler is not None:
+            _INTERRUPTS.deliver(handler)
