@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from math import inf
-from threading import Lock
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stratalog.engine.columnar.backward import Backward
 from stratalog.engine.columnar.batch import ColumnarBatch
+from stratalog.engine.columnar.contents import Contents
 from stratalog.engine.columnar.costs import Costs, RuleProfile
 from stratalog.engine.columnar.evaluate import Evaluation
 from stratalog.engine.columnar.joins import rule_text
 from stratalog.engine.columnar.journal import Journal
-from stratalog.engine.columnar.membership import Sets
 from stratalog.engine.columnar.planned import Planned, Planner, RuleIndex
-from stratalog.engine.columnar.relation import Directory, Ids, Relation
+from stratalog.engine.columnar.relation import Ids, Relation
 from stratalog.engine.columnar.saturate import Saturation
 from stratalog.engine.columnar.settle import settle
 from stratalog.engine.columnar.statistics import RelationStatistics
@@ -33,7 +31,7 @@ from stratalog.facts.limits import Limits
 from stratalog.facts.sets import Batch, FactSet, Label
 from stratalog.facts.terms import Terms
 from stratalog.kernels import rows as kernels
-from stratalog.kernels.merge import AS_EXPLICIT, LOWER, UNCOUNTED
+from stratalog.kernels.merge import LOWER, UNCOUNTED
 from stratalog.lang.syntax import Predicate
 from stratalog.lang.terms import Term
 from stratalog.plan.rules import PlannedRule
@@ -43,97 +41,22 @@ Columns = Sequence[Ids] | npt.NDArray[np.uint32]
 SCAFFOLDING = (DELTA, DELTA_NEGATED)  # marks that no call leaves on a fact
 
 
-class ColumnarEngine:
-    """Facts in columns of this process."""
+class ColumnarEngine(Contents):
+    """Reasoning over the contents of relations."""
 
     def __init__(self, terms: Terms, limits: Limits | None = None, threads: int = 1) -> None:
-        self.terms = terms
+        super().__init__(terms, limits)
         self.threads = Threads(threads)
-        self.limits = limits or Limits()
-        self.relations: dict[Predicate, Relation] = {}
-        self.by_number: list[Relation] = []
-        self.directory = Directory()
-        self.arity = 0  # the greatest of all relations
-        self._loaded = 0  # constants are below this, if they are not in the dictionary
-        self.sets = Sets()
         self.statistics = RelationStatistics(self.relations)
         self.costs = Costs()
-        self.allocated = 0
-        self.running = "loading facts"
         self.planner = Planner(self)
         self._evaluation = Evaluation(self)
         self._saturation = Saturation(self)
-        self._accounting = Lock()
         self._backward = Backward(self)
         self._journal: Journal | None = None
         self._most_work: int | None = None
         self._deadline = inf
         self._rule_indexes: dict[int, RuleIndex] = {}
-
-    # -- facts
-
-    def relation(self, predicate: Predicate) -> Relation:
-        """Return the relation of a predicate, empty if it is new."""
-        relation = self.relations.get(predicate)
-        if relation is None:
-            number = len(self.by_number)
-            relation = Relation(predicate, number, self.account, self.directory)
-            self.relations[predicate] = relation
-            self.by_number.append(relation)
-            self.arity = max(self.arity, predicate.arity)
-        return relation
-
-    def load(self, predicate: Predicate, columns: Sequence[Ids], size: int) -> None:
-        """Store explicit facts: marked E, C_nr one higher than before if they were not explicit."""
-        relation = self.relation(predicate)
-        block = np.asarray(columns, np.uint32).reshape(predicate.arity, size)
-        self._meet_constants(block)
-        relation.expect(size)
-        self._evaluation.merge(relation, relation.segments.clustered(block), AS_EXPLICIT)
-        relation.changes += 1
-
-    def store(self, predicate: Predicate, columns: Columns, size: int) -> ColumnarBatch:
-        """Return the facts, stored without a mark where they are new."""
-        relation = self.relation(predicate)
-        block = np.asarray(columns, np.uint32).reshape(predicate.arity, size)
-        self._meet_constants(block)
-        try:  # cut short, it leaves no list of rows to the next call
-            self._evaluation.merge(relation, block, UNCOUNTED)
-        finally:
-            rows = relation.take_touched()
-        return ColumnarBatch({relation.number: rows} if rows.size else {})
-
-    def _meet_constants(self, block: npt.NDArray[np.uint32]) -> None:
-        self._loaded = max(self._loaded, int(block.max(initial=0)) + 1)
-        self.directory.constants = self.constants
-
-    def find(self, predicate: Predicate, columns: Columns, size: int) -> ColumnarBatch:
-        """Return those of the facts that are stored, each once."""
-        relation = self.relation(predicate)
-        rows = np.unique(relation.find(columns, size))
-        rows = rows[rows != np.uint32(0xFFFFFFFF)]
-        return ColumnarBatch({relation.number: rows} if rows.size else {})
-
-    def restore(
-        self,
-        predicate: Predicate,
-        columns: Sequence[Ids],
-        labels: npt.NDArray[np.unsignedinteger[Any]],
-        counts: Sequence[npt.NDArray[np.int64]],
-    ) -> None:
-        """Store facts as they were saved, into a relation that is still empty."""
-        relation = self.relation(predicate)
-        block = np.asarray(columns, np.uint32).reshape(predicate.arity, labels.size)
-        self._meet_constants(block)
-        relation.expect(labels.size)
-        self._evaluation.merge(relation, block, UNCOUNTED)
-        relation.take_touched()
-        if any(count.size and int(count.max()) > np.iinfo(np.int32).max for count in counts):
-            relation.promote_counts()
-        relation.labels[: labels.size] = labels
-        relation.changes += 1
-        for mine, saved in zip(relation.counts, counts, strict=True):
-            mine[: saved.size] = saved
 
     def drop(self, predicates: Sequence[Predicate]) -> None:
         """Forget the relations made last, those of one query, and the plans of its rules.
@@ -153,21 +76,6 @@ class ColumnarEngine:
                 self.statistics.forget(predicate)
                 del self.relations[predicate]
                 self.by_number.pop()
-
-    def account(self, more: int) -> None:
-        with self._accounting:
-            self.limits.check_memory(self.allocated + more, self.running)
-            self.allocated += more
-
-    @property
-    def constants(self) -> int:
-        """A bound above every constant in a relation."""
-        return max(self._loaded, len(self.terms), 1)
-
-    def trim(self) -> None:
-        """Give back the room that relations keep for growth."""
-        for relation in self.by_number:
-            relation.trim()
 
     # -- the protocol
 
@@ -355,9 +263,7 @@ class ColumnarEngine:
             self.work() >= self._most_work or time.process_time() > self._deadline
         ):
             raise BudgetSpentError
-        self.limits.check_time(self.running)
-        if self.limits.max_facts is not None:
-            self.limits.check_facts(self.facts_stored(), self.running)
+        super().check()
 
     def _can_fire(self, rule: PlannedRule) -> bool:
         """Return False if a body atom's relation is empty: such a rule need not even be planned."""
@@ -398,48 +304,7 @@ class ColumnarEngine:
         if delta is not None:
             self.unmark(delta, label)
 
-    def parts(self, batch: Batch) -> Iterator[tuple[Relation, Ids]]:
-        """Yield the relations of a batch with their rows."""
-        if not isinstance(batch, ColumnarBatch):
-            raise TypeError(f"a {type(batch).__name__} of another engine")
-        for number, rows in batch.rows.items():
-            yield self.by_number[number], rows
-
     # -- answers
-
-    def read(self, predicate: Predicate, described: FactSet) -> tuple[list[Ids], int]:
-        """Return copies of the columns of a predicate's facts in a set, and how many there are."""
-        relation = self.relations.get(predicate)
-        if relation is None:
-            return [np.empty(0, np.uint32) for _ in range(predicate.arity)], 0
-        rows = self.rows_of(relation, described)
-        return [column[rows] for column in relation.columns], rows.size
-
-    def rows_of(self, relation: Relation, described: FactSet) -> Ids:
-        """Return the rows of a relation's facts in a set of labels."""
-        rows = np.empty(relation.rows, np.uint32)
-        table = self.sets.table(described, relation.predicate)
-        n = kernels.scan_labels(relation.labels, 0, relation.rows, table, rows)
-        return rows[: int(n)]
-
-    def size(self, predicate: Predicate, described: FactSet = I) -> int:
-        """Return how many facts of the predicate are in a set of labels."""
-        relation = self.relations.get(predicate)
-        if relation is None:
-            return 0
-        table = self.sets.table(described, predicate)
-        return int(kernels.count_members(relation.labels, relation.rows, table))
-
-    def contains(
-        self, predicate: Predicate, columns: Sequence[Ids], size: int, described: FactSet = I
-    ) -> npt.NDArray[np.bool_]:
-        """Return for each fact whether it is in a set of labels."""
-        relation = self.relation(predicate)
-        found = relation.find(columns, size)
-        stored = found != np.uint32(0xFFFFFFFF)
-        result = np.zeros(size, np.bool_)
-        result[stored] = self.sets.table(described, predicate)[relation.labels[found[stored]]]
-        return result
 
     def answers(self, rule: PlannedRule, described: FactSet = I) -> tuple[list[Ids], int]:
         """Return the columns of the head of a rule that is evaluated but stores nothing."""
@@ -449,12 +314,3 @@ class ColumnarEngine:
     def profile(self) -> dict[int, RuleProfile]:
         """Return what each rule has cost so far, by its index."""
         return {index: replace(profile) for index, profile in self.costs.in_all.items()}
-
-    def facts_stored(self) -> int:
-        return sum(relation.rows for relation in self.by_number)
-
-    def nbytes(self, predicates: Iterable[Predicate] | None = None) -> int:
-        """Return the bytes of the arrays that hold these relations, all by default."""
-        if predicates is None:
-            return self.allocated
-        return sum(self.relations[p].nbytes for p in predicates if p in self.relations)

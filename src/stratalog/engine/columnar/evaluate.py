@@ -16,9 +16,8 @@ from stratalog.engine.columnar.grouping import reduce_groups
 from stratalog.engine.columnar.joins import WORK_SLICE, Joins, Scratch, rule_text
 from stratalog.engine.columnar.planned import Planned
 from stratalog.engine.columnar.relation import Directory, Ids, Relation
-from stratalog.kernels import merge as merging
 from stratalog.kernels import plan as k
-from stratalog.kernels.sizes import sized
+from stratalog.kernels.merge import UNCOUNTED
 from stratalog.lang.syntax import Argument, Bind, Filter, Variable
 from stratalog.plan.rules import Grouping, PlannedRule
 
@@ -28,11 +27,8 @@ if TYPE_CHECKING:
 COMPUTED_OUT = 64 * k.BLOCK  # bindings handed to built-ins together: large enough to vectorise
 CHEAP = 16  # heads derived in bulk that take as long as a row visited
 SMALL_OUT = 2 * k.BLOCK  # where few bindings may be enough
-MERGE_SLICE = sized(1_000_000, 2)
 
 Block = npt.NDArray[np.uint32]
-Weights = npt.NDArray[np.int64]
-UNWEIGHTED: Weights = np.empty(0, np.int64)
 
 
 class Evaluation:
@@ -45,7 +41,6 @@ class Evaluation:
         self._large: list[Scratch] = []  # one per segment of a plan
         self._small: list[Scratch] = []
         self._scratches = self._large
-        self._ahead = np.empty((2, merging.BLOCK + 1), np.uint64)
         self._visited = 0  # rows, by plans that run block by block
         self.bulk = Bulk(engine)
 
@@ -84,7 +79,7 @@ class Evaluation:
         derived = 0
         for block in self._derived(planned):
             derived += block.shape[1]
-            self.merge(planned.head, block, planned.mode)
+            self._engine.merge(planned.head, block, planned.mode)
         cost = derived, self._visited - before, time.process_time() - begun
         self._engine.costs.add(planned.rule.index, *cost)
 
@@ -94,7 +89,7 @@ class Evaluation:
         answers = Relation(planned.rule.head.predicate, 0, self._engine.account, Directory())
         try:
             for block in self._derived(planned):
-                self.merge(answers, block, merging.UNCOUNTED)
+                self._engine.merge(answers, block, UNCOUNTED)
         finally:
             answers.release()  # they belong to whoever asked
         return answers
@@ -215,21 +210,3 @@ class Evaluation:
             if not size:
                 break
         return size
-
-    def merge(
-        self, relation: Relation, block: Block, mode: int, weights: Weights = UNWEIGHTED
-    ) -> None:
-        """Find or insert the facts block[:, i]; see kernels/rows.py for the modes."""
-        block = np.ascontiguousarray(block, np.uint32)
-        size = block.shape[1]
-        done = 0
-        while done < size:
-            end = min(size, done + MERGE_SLICE)
-            if mode != merging.AS_EXPLICIT:
-                relation.lanes.reserve(0, end - done)
-            done = int(
-                merging.merge(relation.descriptor, 0, block, weights, done, end, mode, self._ahead)
-            )
-            if done < end:
-                relation.unblock(end - done)
-            self._engine.check()

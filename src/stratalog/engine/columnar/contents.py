@@ -1,0 +1,200 @@
+"""The facts of an engine: relations by predicate, facts in and out, memory accounted for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stratalog.engine.columnar.batch import ColumnarBatch
+from stratalog.engine.columnar.membership import Sets
+from stratalog.engine.columnar.relation import Directory, Ids, Relation
+from stratalog.facts.labels import I
+from stratalog.facts.limits import Limits
+from stratalog.facts.sets import Batch, FactSet
+from stratalog.facts.terms import Terms
+from stratalog.kernels import merge as merging
+from stratalog.kernels import rows as kernels
+from stratalog.kernels.merge import AS_EXPLICIT, UNCOUNTED
+from stratalog.kernels.sizes import sized
+from stratalog.lang.syntax import Predicate
+
+Columns = Sequence[Ids] | npt.NDArray[np.uint32]
+Block = npt.NDArray[np.uint32]
+Weights = npt.NDArray[np.int64]
+
+UNWEIGHTED: Weights = np.empty(0, np.int64)
+MERGE_SLICE = sized(1_000_000, 2)
+
+
+class Contents:
+    """Facts in columns of this process."""
+
+    def __init__(self, terms: Terms, limits: Limits | None) -> None:
+        self.terms = terms
+        self.limits = limits or Limits()
+        self.relations: dict[Predicate, Relation] = {}
+        self.by_number: list[Relation] = []
+        self.directory = Directory()
+        self.arity = 0  # the greatest of all relations
+        self.sets = Sets()
+        self.allocated = 0
+        self.running = "loading facts"
+        self._loaded = 0  # constants are below this, if they are not in the dictionary
+        self._accounting = Lock()
+        self._ahead = np.empty((2, merging.BLOCK + 1), np.uint64)
+
+    def relation(self, predicate: Predicate) -> Relation:
+        """Return the relation of a predicate, empty if it is new."""
+        relation = self.relations.get(predicate)
+        if relation is None:
+            number = len(self.by_number)
+            relation = Relation(predicate, number, self.account, self.directory)
+            self.relations[predicate] = relation
+            self.by_number.append(relation)
+            self.arity = max(self.arity, predicate.arity)
+        return relation
+
+    def load(self, predicate: Predicate, columns: Sequence[Ids], size: int) -> None:
+        """Store explicit facts: marked E, C_nr one higher than before if they were not explicit."""
+        relation = self.relation(predicate)
+        block = np.asarray(columns, np.uint32).reshape(predicate.arity, size)
+        self._meet_constants(block)
+        relation.expect(size)
+        self.merge(relation, relation.segments.clustered(block), AS_EXPLICIT)
+        relation.changes += 1
+
+    def store(self, predicate: Predicate, columns: Columns, size: int) -> ColumnarBatch:
+        """Return the facts, stored without a mark where they are new."""
+        relation = self.relation(predicate)
+        block = np.asarray(columns, np.uint32).reshape(predicate.arity, size)
+        self._meet_constants(block)
+        try:  # cut short, it leaves no list of rows to the next call
+            self.merge(relation, block, UNCOUNTED)
+        finally:
+            rows = relation.take_touched()
+        return ColumnarBatch({relation.number: rows} if rows.size else {})
+
+    def _meet_constants(self, block: npt.NDArray[np.uint32]) -> None:
+        self._loaded = max(self._loaded, int(block.max(initial=0)) + 1)
+        self.directory.constants = self.constants
+
+    def find(self, predicate: Predicate, columns: Columns, size: int) -> ColumnarBatch:
+        """Return those of the facts that are stored, each once."""
+        relation = self.relation(predicate)
+        rows = np.unique(relation.find(columns, size))
+        rows = rows[rows != np.uint32(0xFFFFFFFF)]
+        return ColumnarBatch({relation.number: rows} if rows.size else {})
+
+    def restore(
+        self,
+        predicate: Predicate,
+        columns: Sequence[Ids],
+        labels: npt.NDArray[np.unsignedinteger[Any]],
+        counts: Sequence[npt.NDArray[np.int64]],
+    ) -> None:
+        """Store facts as they were saved, into a relation that is still empty."""
+        relation = self.relation(predicate)
+        block = np.asarray(columns, np.uint32).reshape(predicate.arity, labels.size)
+        self._meet_constants(block)
+        relation.expect(labels.size)
+        self.merge(relation, block, UNCOUNTED)
+        relation.take_touched()
+        if any(count.size and int(count.max()) > np.iinfo(np.int32).max for count in counts):
+            relation.promote_counts()
+        relation.labels[: labels.size] = labels
+        relation.changes += 1
+        for mine, saved in zip(relation.counts, counts, strict=True):
+            mine[: saved.size] = saved
+
+    def merge(
+        self, relation: Relation, block: Block, mode: int, weights: Weights = UNWEIGHTED
+    ) -> None:
+        """Find or insert the facts block[:, i]; see kernels/rows.py for the modes."""
+        block = np.ascontiguousarray(block, np.uint32)
+        size = block.shape[1]
+        done = 0
+        while done < size:
+            end = min(size, done + MERGE_SLICE)
+            if mode != merging.AS_EXPLICIT:
+                relation.lanes.reserve(0, end - done)
+            done = int(
+                merging.merge(relation.descriptor, 0, block, weights, done, end, mode, self._ahead)
+            )
+            if done < end:
+                relation.unblock(end - done)
+            self.check()
+
+    def check(self) -> None:
+        """Raise if a limit is reached."""
+        self.limits.check_time(self.running)
+        if self.limits.max_facts is not None:
+            self.limits.check_facts(self.facts_stored(), self.running)
+
+    def account(self, more: int) -> None:
+        with self._accounting:
+            self.limits.check_memory(self.allocated + more, self.running)
+            self.allocated += more
+
+    @property
+    def constants(self) -> int:
+        """A bound above every constant in a relation."""
+        return max(self._loaded, len(self.terms), 1)
+
+    def trim(self) -> None:
+        """Give back the room that relations keep for growth."""
+        for relation in self.by_number:
+            relation.trim()
+
+    def parts(self, batch: Batch) -> Iterator[tuple[Relation, Ids]]:
+        """Yield the relations of a batch with their rows."""
+        if not isinstance(batch, ColumnarBatch):
+            raise TypeError(f"a {type(batch).__name__} of another engine")
+        for number, rows in batch.rows.items():
+            yield self.by_number[number], rows
+
+    def read(self, predicate: Predicate, described: FactSet) -> tuple[list[Ids], int]:
+        """Return copies of the columns of a predicate's facts in a set, and how many there are."""
+        relation = self.relations.get(predicate)
+        if relation is None:
+            return [np.empty(0, np.uint32) for _ in range(predicate.arity)], 0
+        rows = self.rows_of(relation, described)
+        return [column[rows] for column in relation.columns], rows.size
+
+    def rows_of(self, relation: Relation, described: FactSet) -> Ids:
+        """Return the rows of a relation's facts in a set of labels."""
+        rows = np.empty(relation.rows, np.uint32)
+        table = self.sets.table(described, relation.predicate)
+        n = kernels.scan_labels(relation.labels, 0, relation.rows, table, rows)
+        return rows[: int(n)]
+
+    def size(self, predicate: Predicate, described: FactSet = I) -> int:
+        """Return how many facts of the predicate are in a set of labels."""
+        relation = self.relations.get(predicate)
+        if relation is None:
+            return 0
+        table = self.sets.table(described, predicate)
+        return int(kernels.count_members(relation.labels, relation.rows, table))
+
+    def contains(
+        self, predicate: Predicate, columns: Sequence[Ids], size: int, described: FactSet = I
+    ) -> npt.NDArray[np.bool_]:
+        """Return for each fact whether it is in a set of labels."""
+        relation = self.relation(predicate)
+        found = relation.find(columns, size)
+        stored = found != np.uint32(0xFFFFFFFF)
+        result = np.zeros(size, np.bool_)
+        result[stored] = self.sets.table(described, predicate)[relation.labels[found[stored]]]
+        return result
+
+    def facts_stored(self) -> int:
+        return sum(relation.rows for relation in self.by_number)
+
+    def nbytes(self, predicates: Iterable[Predicate] | None = None) -> int:
+        """Return the bytes of the arrays that hold these relations, all by default."""
+        if predicates is None:
+            return self.allocated
+        return sum(self.relations[p].nbytes for p in predicates if p in self.relations)
