@@ -5,6 +5,7 @@ Arrow computes the canonical texts where it can; what is left is done once per d
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -46,6 +47,7 @@ NOT_IN_IRIS = r'[\x00-\x20<>"{}|^`\\]'
 SURE_INTEGER = r"^(0|-?[1-9][0-9]*)$"  # spelled canonically
 SURE_DOUBLE = r"^-?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 SURE_IRI_TERM = r'^<[^\x00-\x20<>"{}|^`\\]*>$'
+WORTH_ARROW = 8  # rows from which Arrow is quicker than looking at each
 WORTH_ENCODING = 256  # rows from which looking at distinct values alone is quicker
 NULL_TYPES = frozenset({"NoneType", "NaTType", "NAType"})
 ARROW_OF = {str: pa.large_string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
@@ -168,7 +170,8 @@ def _encode_texts(
     if sure is not None and sure.any():
         ids[sure] = _intern_sure(texts.filter(pa.array(sure)), target, dictionary)
     rest = np.arange(len(texts)) if sure is None else np.flatnonzero(~sure)
-    found = [convert_term(Term(source, text), target) for text in texts.take(rest).to_pylist()]
+    left = texts if sure is None else texts.take(rest)
+    found = [convert_term(Term(source, text), target) for text in left.to_pylist()]
     _fill(ids, bad, rest, found, dictionary)
     return ids, bad
 
@@ -207,7 +210,7 @@ def _fill(
 
 def _sure(texts: Any, source: str, target: str | None) -> Mask | None:  # noqa: ANN401
     """Return which texts are canonical as they stand, which Arrow can tell for these types."""
-    if source != STRING or target not in ("integer", "iri", "term"):
+    if source != STRING or target not in ("integer", "iri", "term") or len(texts) < WORTH_ARROW:
         return None
     if target == "iri":
         matched = pc.invert(pc.match_substring_regex(texts, NOT_IN_IRIS))
@@ -245,7 +248,7 @@ def _unspelled(text: str) -> Term | None:
 def _as_iri(term: Term) -> Term | None:
     if term.kind == IRI_KIND:
         return term
-    wrong = not term.text or pc.match_substring_regex(pa.scalar(term.text), NOT_IN_IRIS).as_py()
+    wrong = not term.text or re.search(NOT_IN_IRIS, term.text)
     return None if term.kind != STRING or wrong else Term(IRI_KIND, term.text)
 
 

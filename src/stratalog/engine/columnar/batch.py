@@ -18,3 +18,6 @@ class ColumnarBatch(Batch):
 
     def __len__(self) -> int:
         return sum(rows.size for rows in self.rows.values())
+
+    def __bool__(self) -> bool:
+        return bool(self.rows)

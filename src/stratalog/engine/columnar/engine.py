@@ -39,6 +39,7 @@ from stratalog.plan.rules import PlannedRule
 Columns = Sequence[Ids] | npt.NDArray[np.uint32]
 
 SCAFFOLDING = (DELTA, DELTA_NEGATED)  # marks that no call leaves on a fact
+NOTHING = ColumnarBatch({})
 
 
 class ColumnarEngine(Contents):
@@ -109,6 +110,9 @@ class ColumnarEngine(Contents):
     ) -> ColumnarBatch:
         if not rules:
             return ColumnarBatch({})
+        is_idle = not (pos_delta or neg_delta) and (pos_delta, neg_delta) != (None, None)
+        if is_idle or not rules:
+            return NOTHING
         mode = UNCOUNTED if count is None else count.value + lower * LOWER
         planned: Sequence[Planned] = ()
         try:  # a run that is cut short leaves no scaffolding on facts either

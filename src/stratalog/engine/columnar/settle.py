@@ -24,6 +24,8 @@ Rows = dict[int, npt.NDArray[np.uint32]]
 
 def settle(engine: ColumnarEngine, described: FactSet) -> ColumnarBatch:
     """Return the facts that `described` stands for now."""
+    if isinstance(described, ColumnarBatch):
+        return described
     rows = _rows(engine, described)
     return ColumnarBatch({n: r for n, r in rows.items() if r.size})
 
@@ -73,6 +75,8 @@ def _scan(engine: ColumnarEngine, over: Over, labels: FactSet | None) -> Rows:
 
 def _keep(engine: ColumnarEngine, rows: Rows, described: FactSet, *, wanted: bool) -> Rows:
     """Return the rows that are in `described`, or those that are not."""
+    if not rows:
+        return rows
     if isinstance(described, Over):
         inside = {engine.relation(p).number for p in described.predicates}
         return {n: r for n, r in rows.items() if (n in inside) == wanted}
@@ -99,6 +103,8 @@ def _compare(engine: ColumnarEngine, rows: Rows, other: Rows, *, wanted: bool) -
 
 
 def _union(engine: ColumnarEngine, left: Rows, right: Rows) -> Rows:
+    if not left or not right:
+        return left or right
     new = _compare(engine, {n: r for n, r in right.items() if n in left}, left, wanted=False)
     merged = {**right, **left}
     merged.update({n: np.concatenate([left[n], rows]) for n, rows in new.items()})
