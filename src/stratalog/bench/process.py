@@ -21,8 +21,6 @@ from stratalog.knowledge.options import available_memory
 INTERVAL = 0.2  # seconds between two looks at a worker
 SHARE_OF_MEMORY = 0.85  # of what is free; beyond it the machine, not the system, would be measured
 MEASURED = ("load", "reason")
-TOUCHED = 4 << 30  # bytes
-_TOUCH = "import sys, numpy; numpy.full(int(sys.argv[1]), 1, numpy.uint8)"
 
 Watch = Callable[[str, float], None]  # hears the stage, and the seconds since loading began
 
@@ -64,17 +62,6 @@ def run_worker(
         if outcome is not None:
             return outcome
         return Outcome(FAILED, {}, _last_words(errors, process.returncode))
-
-
-def touch_memory() -> None:
-    """Use memory for a moment, in a process of its own.
-
-    A virtual machine takes idle memory back: whoever uses it first waits for it, and would seem
-    slow. After this no system is the first.
-    """
-    free = available_memory() or 0
-    size = str(min(TOUCHED, free // 4))
-    subprocess.run([sys.executable, "-c", _TOUCH, size], check=True)  # noqa: S603  # our own text
 
 
 class _Watched:

@@ -10,7 +10,7 @@ from pathlib import Path
 from stratalog.bench.catalogue import STRATALOG, Benchmark
 from stratalog.bench.failures import BenchmarkError
 from stratalog.bench.inputs import make_input
-from stratalog.bench.process import Outcome, run_worker, touch_memory
+from stratalog.bench.process import Outcome, run_worker
 from stratalog.bench.registry import BY_NAME, system_class
 from stratalog.bench.results import (
     DONE,
@@ -24,6 +24,7 @@ from stratalog.bench.systems.base import COMPILED
 Told = Callable[[str, str], None]  # what is running, and how far it is
 STAGES = {"prepare": "starting", "load": "loading", "reason": "running", "count": "counting"}
 LIMIT = 300.0  # seconds for a run, if the user names none
+TOUCHED = 4 << 30  # bytes of memory that a run finds at hand
 WARM = "small"  # the folder, in that of an input, of the same benchmark at small scale
 
 
@@ -85,7 +86,8 @@ def progress(stage: str, seconds: float) -> str:
 
 def run_system(folder: str, found: SystemResult, settings: Settings, title: str, task: str) -> None:
     """Run a system as often as wanted, or until a run does not end well."""
-    arguments = ["stratalog.bench.worker", folder, found.system, task]
+    touched = TOUCHED if settings.scale == "full" else 0
+    arguments = ["stratalog.bench.worker", folder, found.system, task, str(touched)]
     repeats = 0
     while len(found.runs) < settings.runs:
         number = f" {len(found.runs) + 1}" if settings.runs > 1 else ""
@@ -95,8 +97,6 @@ def run_system(folder: str, found: SystemResult, settings: Settings, title: str,
         ) -> None:
             settings.told(label, progress(stage, seconds))
 
-        if settings.scale == "full":
-            touch_memory()
         outcome = run_worker(arguments, settings.limit or LIMIT, watch)
         if outcome.status == DONE and outcome.answer["figures"].get(COMPILED) and repeats < 1:
             repeats += 1  # what was compiled is kept: the next run need not

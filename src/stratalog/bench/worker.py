@@ -1,8 +1,8 @@
 """One run of one system in a process of its own.
 
-    python -m stratalog.bench.worker FOLDER SYSTEM TASK
+    python -m stratalog.bench.worker FOLDER SYSTEM TASK BYTES
 
-
+BYTES of memory are touched before the run, so that the machine has them at hand.
 Each line on standard output is a JSON object: {"stage": ...} when a stage begins, at last
 {"result": ...} or {"left_out": reason}.
 """
@@ -22,7 +22,7 @@ from stratalog.bench.registry import system_class
 from stratalog.bench.systems.base import Told
 
 
-def main(folder: str, system: str, task: str) -> None:
+def main(folder: str, system: str, task: str, touched: str) -> None:
     """Run a system on an input and tell how it went."""
     answers = _private_stdout()
 
@@ -31,19 +31,20 @@ def main(folder: str, system: str, task: str) -> None:
 
     tell(stage="prepare")
     try:
-        tell(result=run(folder, system, task, lambda stage: tell(stage=stage)))
+        tell(result=run(folder, system, task, lambda stage: tell(stage=stage), int(touched)))
     except Inexpressible as reason:
         tell(left_out=str(reason))
     sys.stderr.flush()
     os._exit(0)  # taking a large heap apart would only cost time
 
 
-def run(folder: str, system: str, task: str, told: Told) -> dict[str, Any]:
+def run(folder: str, system: str, task: str, told: Told, touched: int = 0) -> dict[str, Any]:
     """Return the figures of a run."""
     kind = system_class(system, task)
     if (warm := Path(folder) / "small").exists():
         kind(read_input(warm)).measure(lambda _: None)
     ready = kind(read_input(folder))
+    measure.touch_memory(touched)
     base = measure.resident_bytes()
     measure.forget_peak()
     load, reason = ready.measure(told)

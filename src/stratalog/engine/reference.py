@@ -235,6 +235,7 @@ class ReferenceEngine:
             self.commit()
 
     def commit(self) -> None:
+        self._most_work = None
         self.before = None
         self._moments = []
 

@@ -57,7 +57,8 @@ SEGMENT_ROOM = 3  # rows up to which it need not grow
 SEGMENT_WIDTH = 4
 
 # A paged segment, of a relation with one column, is not hashed: its slots are a directory, which
-# has the number of each page or NULL, and pages of rows by constant.
+# has the number of each page or NULL, and pages of rows by constant. All of it is stored inverted:
+# then what nobody has used yet is zero, and costs no memory.
 SEGMENT_DIRECTORY = SEGMENT_N_SLOTS  # length of the directory
 SEGMENT_PAGES = SEGMENT_ROWS  # pages in use
 SEGMENT_PAGE_ROOM = SEGMENT_ROOM

@@ -264,7 +264,7 @@ def _merge_paged(d, lane, constants, weights, begin, end, mode):
             done = k
             break
         slots = page_slots(segments, at)
-        row = slots[slot]
+        row = ~slots[slot]
         if (lists and n_touched == most_touched) or (row == EMPTY and rows == np.uint64(capacity)):
             lane[LANE_STOP] = NO_ROOM
             done = k
@@ -273,7 +273,7 @@ def _merge_paged(d, lane, constants, weights, begin, end, mode):
             row = np.uint32(rows)
             rows += np.uint64(1)
             column[row] = constant
-            slots[slot] = row
+            slots[slot] = ~row
         label = labels[row]
         if lists and label & SEEN_BIT == 0:
             labels[row] = label | SEEN_BIT

@@ -79,7 +79,7 @@ def page_slot(segments, at, constant, shift):
     n_pages = np.uint64(segments[at + np.uint64(SEGMENT_DIRECTORY)])
     if page >= n_pages:
         return np.int64(-1)
-    number = u32(segments[at], n_pages)[page]
+    number = ~u32(segments[at], n_pages)[page]
     if number == EMPTY:
         return np.int64(-1)
     inside = np.uint64(constant) & _IN_PAGE
@@ -94,7 +94,7 @@ def new_page_slot(segments, at, constant, shift):
     used = segments[at + np.uint64(SEGMENT_PAGES)]
     if page >= n_pages or used == segments[at + np.uint64(SEGMENT_PAGE_ROOM)]:
         return np.int64(-1)
-    u32(segments[at], n_pages)[page] = np.uint32(used)
+    u32(segments[at], n_pages)[page] = ~np.uint32(used)
     segments[at + np.uint64(SEGMENT_PAGES)] = used + 1
     return page_slot(segments, at, constant, shift)
 
@@ -104,7 +104,7 @@ def find_paged(d, segments, constant):
     """Return the row of a constant in a relation with one column, or NULL."""
     at = segment_of(d, np.uint64(0), constant)
     slot = page_slot(segments, at, constant, d[PAGED])
-    return page_slots(segments, at)[slot] if slot >= 0 else EMPTY
+    return ~page_slots(segments, at)[slot] if slot >= 0 else EMPTY
 
 
 @kernel
@@ -285,7 +285,7 @@ def enter_pages(d):
         slot = page_slot(segments, at, constant, d[PAGED])
         if slot < 0:
             slot = new_page_slot(segments, at, constant, d[PAGED])
-        page_slots(segments, at)[slot] = np.uint32(row)
+        page_slots(segments, at)[slot] = ~np.uint32(row)
 
 
 @kernel

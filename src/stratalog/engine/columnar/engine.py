@@ -217,6 +217,7 @@ class ColumnarEngine(Contents):
             self._journal.end()
             self._journal = None
             self.directory.is_updating = False
+            self.limit_work(None)  # whoever was interrupted may not have come to it
 
     def changed_rows(self) -> dict[Predicate, Ids]:
         """Return the rows whose marks or counts have changed since `begin`."""

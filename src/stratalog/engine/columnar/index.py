@@ -83,7 +83,10 @@ class Index:
     def _link(self, relation: Relation, rows: int) -> None:
         if self._next.size < relation.capacity:
             self._account(4 * (relation.capacity - self._next.size))
-            self._next.resize(relation.capacity, refcheck=False)
+            if self.linked:
+                self._next.resize(relation.capacity, refcheck=False)
+            else:
+                self._next = np.empty(relation.capacity, np.uint32)
         if self._kind == memory.DIRECT and not self._make_dense(relation, rows):
             self._restart(memory.HASHED, 8)
         key = np.empty(len(self.columns), np.uint32)

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from stratalog.engine.columnar.compile import Segment
 from stratalog.engine.columnar.costs import Costs
 from stratalog.engine.columnar.planned import Planned
-from stratalog.engine.columnar.relation import Ids
+from stratalog.engine.columnar.relation import Ids, Relation
 from stratalog.kernels import merge
 from stratalog.kernels import plan as k
 from stratalog.kernels.sizes import sized
@@ -33,6 +33,7 @@ WORK_SLICE = sized(
     2_000_000, 7
 )  # rows visited per kernel call: well below a second, so that Ctrl-C works
 MOST_JOINED = 512  # groups of plans kept; more means that they do not repeat
+EXPECTED = sized(1024, 2)  # facts to start from for whose heads room is made first
 MUCH = sized(50_000, 1)  # facts to start from that are worth another thread
 
 Block = npt.NDArray[np.uint32]
@@ -146,16 +147,23 @@ class Joins:
                 lane.joined.tell_costs(engine.costs)
 
     def _expect(self, planned: Sequence[Planned]) -> None:
-        """Make room in heads that are about to receive about all constants of a large column."""
+        """Make room in heads that are about to receive much from rules with one atom."""
+        expected: defaultdict[Relation, list[int]] = defaultdict(list)
         for p in planned:
-            if len(p.rule.body) == 1 and (given := self._engine.given_rows(p)) >= MUCH:
-                atom = p.rule.body[0]
-                if p.head.arity == 1 and p.rule.head.args[0] in atom.args:
-                    column = atom.args.index(p.rule.head.args[0])
-                    distinct = self._engine.statistics.distinct(atom.predicate, column)
-                    given = min(given, int(distinct))
-                if given > 2 * p.head.rows:
-                    p.head.expect(given - p.head.rows)
+            if len(p.rule.body) == 1 and (given := self._engine.given_rows(p)) >= EXPECTED:
+                expected[p.head].append(self._different(p, given))
+        for head, sizes in expected.items():
+            total = min(sum(sizes), 2 * max(sizes)) if head.arity > 1 else max(sizes)
+            if total > 2 * head.rows:
+                head.expect(total - head.rows)
+
+    def _different(self, planned: Planned, given: int) -> int:
+        """Return about how many heads there are: all constants of a column, for one variable."""
+        (atom,), head = planned.rule.body, planned.rule.head
+        if planned.head.arity != 1 or head.args[0] not in atom.args:
+            return given
+        column = atom.args.index(head.args[0])
+        return min(given, int(self._engine.statistics.distinct(atom.predicate, column)))
 
     def _divided(self, planned: Sequence[Planned]) -> list[Sequence[Planned]]:
         """Return the plans in a part per thread, if there is much to do, each head in one part."""

@@ -20,7 +20,7 @@ Counts = npt.NDArray[np.int64]
 
 NONE: Ids = np.empty(0, np.uint32)
 NO_COUNTS: Counts = np.empty(0, np.int64)
-LONG = sized(1 << 20, 2)  # touched rows that are handed over, not copied
+LONG = sized(1 << 14, 2)  # touched rows that are handed over, not copied
 FORGET_SEEN = np.uint16(0xFFFF ^ int(merge.SEEN_BIT))
 
 
@@ -59,15 +59,16 @@ class Lanes:
         """Return why the lane's last merge stopped: a full segment, OVERFLOW or NO_ROOM."""
         return int(self.table[lane, memory.LANE_STOP])
 
-    def reserve(self, lane: int, extra: int) -> None:
-        """Make room to list more touched rows."""
-        need = int(self.table[lane, memory.LANE_N_TOUCHED]) + extra
+    def reserve(self, lane: int, extra: int, most: int = 0) -> None:
+        """Make room to list more touched rows, of `most` or more that there may be."""
+        used = int(self.table[lane, memory.LANE_N_TOUCHED])
+        need = used + extra
         listed = self._touched[lane]
         if need > listed.size:
-            size = max(need, 2 * listed.size)
+            size = max(need, 2 * listed.size, most if need >= LONG else 0)
             self._account(4 * (size - listed.size))
             longer = np.empty(size, np.uint32)
-            longer[: listed.size] = listed
+            longer[:used] = listed[:used]
             self._touched[lane] = longer
             self.table[lane, memory.LANE_TOUCHED] = longer.ctypes.data
             self.table[lane, memory.LANE_TOUCHED_CAPACITY] = size

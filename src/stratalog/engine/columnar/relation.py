@@ -20,6 +20,7 @@ Ids = npt.NDArray[np.uint32]
 Account = Callable[[int], None]
 
 SAMPLE = 4096  # rows looked at for an estimate
+HUGE = 1 << 22  # bytes of the smallest array that NumPy asks huge pages for
 NONE: Ids = np.empty(0, np.uint32)
 
 
@@ -162,9 +163,10 @@ class Relation:
         self.lanes.reserve(0, extra if touched is None else touched)
 
     def expect(self, extra: int) -> None:
-        """Make room for rows that are mostly new."""
-        if self.rows + extra > self.capacity:
-            self._resize(self.rows + extra)
+        """Make room for rows that are mostly new, and for some more: room costs no memory yet."""
+        need = self.rows + extra
+        if need > self.capacity:
+            self._resize(need + need // 8)
         self.segments.expect(self, extra)
 
     def unblock(self, more: int, lane: int = 0) -> None:
@@ -174,7 +176,7 @@ class Relation:
             self.promote_counts()
         elif reason == memory.NO_ROOM:
             self.reserve(more + merge.TAKEN * self.lanes.table.shape[0], touched=0)
-            self.lanes.reserve(lane, more)
+            self.lanes.reserve(lane, more, self.capacity)
         else:
             self.segments.grow(self, reason)
 
@@ -183,18 +185,33 @@ class Relation:
         per_row = 4 * self.arity + 2 + 2 * self.counts[0].itemsize
         self._account(per_row * (capacity - self.capacity))
         try:
-            self.columns = [self._moved(column, capacity) for column in self.columns]
-            self.counts = [self._moved(count, capacity) for count in self.counts]
-            self.labels = self._moved(self.labels, capacity)
+            if self._directory.is_updating or 4 * capacity >= HUGE:
+                self.columns = [self._moved(column, capacity) for column in self.columns]
+                self.counts = [self._moved(count, capacity) for count in self.counts]
+                self.labels = self._moved(self.labels, capacity)
+            else:
+                self._move_together(capacity, per_row)
         finally:
             self.describe()  # where memory ends halfway, some arrays have moved already
+
+    def _move_together(self, capacity: int, per_row: int) -> None:
+        """Move all arrays into one: each alone would be too small for huge pages."""
+        capacity += -capacity % 4  # counts of 64 bits begin at multiples of 8
+        whole = np.zeros(capacity * per_row, np.uint8)
+        end = 0
+        moved = []
+        for array in (*self.counts, *self.columns, self.labels):
+            begin, end = end, end + capacity * array.itemsize
+            moved.append(whole[begin:end].view(array.dtype))
+            moved[-1][: self.rows] = array[: self.rows]
+        self.counts, self.columns, self.labels = moved[:2], moved[2:-1], moved[-1]
 
     def _moved(self, array: npt.NDArray[Any], capacity: int) -> npt.NDArray[Any]:
         """Return the array with more room, all zero: no mark, no derivation.
 
         A fresh array has huge pages, one that `resize` extends has not; but it is not copied.
         """
-        if self._directory.is_updating and capacity > self.capacity:
+        if self._directory.is_updating and capacity > self.capacity and array.base is None:
             array.resize(capacity, refcheck=False)
             return array
         moved = np.zeros(capacity, array.dtype)

@@ -134,18 +134,21 @@ class Segments:
         counts = np.zeros(n, np.int64)
         rows.count_segments(d, counts)
         sizes = _staggered((counts + 1.1 * (total - relation.rows) / n) / LOAD)
-        self._replace(sizes, sizes, [int(LOAD * size) for size in sizes])
+        self._replace(sizes, memory.NULL, sizes, [int(LOAD * size) for size in sizes])
         self.by, self.is_paged = by, False
         self.describe(relation.descriptor)
         rows.enter_rows(relation.descriptor, NONE, 0, relation.rows)
 
-    def _replace(self, sizes: list[int], n_slots: list[int], room: list[int]) -> None:
+    def _replace(self, sizes: list[int], empty: int, n_slots: list[int], room: list[int]) -> None:
         """Have new segments, all empty."""
         self._account(4 * sum(sizes) - self.nbytes)
-        together = np.full(sum(sizes), memory.NULL, np.uint32)  # one large array has huge pages
-        slots = np.split(together, np.cumsum(sizes)[:-1])
+        together = np.zeros(sum(sizes), np.uint32)  # one large array has huge pages
+        if empty:
+            together.fill(empty)
+        ends = np.cumsum(sizes)
+        slots = [together[end - n : end] for end, n in zip(ends.tolist(), sizes, strict=True)]
         table = np.zeros((len(sizes), memory.SEGMENT_WIDTH), np.int64)
-        table[:, memory.SEGMENT_SLOTS] = [each.ctypes.data for each in slots]
+        table[:, memory.SEGMENT_SLOTS] = together.ctypes.data + 4 * (ends - sizes)
         table[:, memory.SEGMENT_N_SLOTS] = n_slots
         table[:, memory.SEGMENT_ROOM] = room
         self.table, self._slots = table, slots
@@ -159,7 +162,7 @@ class Segments:
         directory = (highest * 5 // 4 >> self._page_shift) + 1
         more = (total - relation.rows) / (MANY * PAGE / 8)
         room = [min(n, directory) for n in _staggered(used + more, least=1)]
-        self._replace([directory + PAGE * n for n in room], [directory] * MANY, room)
+        self._replace([directory + PAGE * n for n in room], 0, [directory] * MANY, room)
         self.by, self.is_paged = 0, True
         self.describe(relation.descriptor)
         rows.enter_pages(relation.descriptor)
@@ -182,7 +185,7 @@ class Segments:
         old = self._slots[segment]
         size = directory + PAGE * room
         self._account(4 * (size - old.size))
-        slots = self._slots[segment] = np.full(size, memory.NULL, np.uint32)
+        slots = self._slots[segment] = np.zeros(size, np.uint32)
         slots[:known] = old[:known]
         slots[directory : directory + PAGE * used] = old[known : known + PAGE * used]
         self.table[segment] = slots.ctypes.data, directory, used, room
