@@ -342,38 +342,46 @@ def _find_narrow(plan, keys, d, bind, source, values, origin, begin, end, found,
 
 
 @kernel
+def _look_up_paged(d, given, n, member, wanted, origin):
+    """List the input bindings whose constant is in the set, or is not, of a paged relation."""
+    segments = i64(d[SEGMENTS], d[N_SEGMENTS] * SEGMENT_WIDTH)
+    labels = u16(d[LABELS], d[CAPACITY])
+    m = np.uint64(0)
+    for b in range(np.uint64(n)):
+        row = find_paged(d, segments, given[b])
+        some = row if row != EMPTY else np.uint32(0)
+        is_in = (row != EMPTY) & member[labels[some]]
+        origin[m] = np.uint32(b)
+        m += np.uint64(is_in == wanted)
+    return m
+
+
+@kernel
 def look_up(plan, at, d, state, s, member, bind, source, target, active, level, key):
     """Produce the input bindings whose fact is in the set, or is not."""
     wanted = plan[at + OPERATION] == MEMBER
     labels = u16(d[LABELS], d[CAPACITY])
     origin, found = active[2 * level + 2], active[2 * level + 3]
     n = state[s + N_IN]
-    for b in range(n):
-        origin[b] = np.uint32(b)
-    nothing, all_of_them = np.uint64(0), np.uint64(n)
-    find_facts(
-        plan,
-        at + LISTS,
-        d,
-        bind,
-        source,
-        bind[target],
-        origin,
-        nothing,
-        all_of_them,
-        found,
-        key,
-    )
-    m = np.uint64(0)
-    if d[ROWS] == 0:
-        m = np.uint64(0 if wanted else n)
+    keys = at + LISTS
+    if d[PAGED] != 0 and plan[keys] == VARIABLE and d[ROWS] > 0:
+        m = _look_up_paged(d, bind[source + plan[keys + 1]], n, member, wanted, origin)
     else:
-        for b in range(np.uint64(n)):
-            row = found[b]
-            some = row if row != EMPTY else np.uint32(0)
-            is_in = (row != EMPTY) & member[labels[some]]
-            origin[m] = np.uint32(b)
-            m += np.uint64(is_in == wanted)
+        for b in range(n):
+            origin[b] = np.uint32(b)
+        begin, end = np.uint64(0), np.uint64(n)
+        values = bind[target]
+        find_facts(plan, keys, d, bind, source, values, origin, begin, end, found, key)
+        m = np.uint64(0)
+        if d[ROWS] == 0:
+            m = np.uint64(0 if wanted else n)
+        else:
+            for b in range(np.uint64(n)):
+                row = found[b]
+                some = row if row != EMPTY else np.uint32(0)
+                is_in = (row != EMPTY) & member[labels[some]]
+                origin[m] = np.uint32(b)
+                m += np.uint64(is_in == wanted)
     copies = at + LISTS + 2 * plan[at + N_KEYS]
     copy_variables(plan, copies, plan[at + N_COPIES], bind, source, target, origin, m)
     state[WORK] += n
