@@ -18,7 +18,8 @@ class Benchmark:
 
     `task` is what a worker does with it: "materialise" the rules, "insert" the facts without
     duplicates, "join" and count derivations, materialise several sizes ("growth"), or with more
-    "threads", or the name of a module of `stratalog.bench.reports`, about Stratalog alone.
+    "threads", compare algorithms of "maintenance", time whole "updates", or the name of a module
+    of `stratalog.bench.reports`, about Stratalog alone.
     """
 
     name: str
@@ -143,6 +144,18 @@ BENCHMARKS = (
     ),
     Benchmark("counts", "What Stratalog's derivation counts cost.", task="counts"),
     Benchmark("threads", "What a second thread brings Stratalog.", task="threads"),
+    Benchmark(
+        "maintenance",
+        "Deleting facts, by each algorithm and from scratch; run by name only.",
+        task="maintenance",
+        only_by_name=True,
+    ),
+    Benchmark(
+        "updates",
+        "Updates of a million and ten million facts; run by name only.",
+        task="updates",
+        only_by_name=True,
+    ),
     Benchmark("tiny-delta", "What a rule costs when few facts are new.", task="tiny_delta"),
     Benchmark(
         "handover",

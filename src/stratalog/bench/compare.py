@@ -34,15 +34,8 @@ class Comparison:
 def compare(before: Result, after: Result) -> Comparison:
     """Return the comparison of all benchmarks that both results have, with equal parameters."""
     found = Comparison()
-    later = {each.name: each for each in after.benchmarks}
-    for old in before.benchmarks:
-        new = later.get(old.name)
-        if new is None:
-            found.warnings.append(f"{old.name} is only in the first result")
-        elif (new.parameters, new.explicit) != (old.parameters, old.explicit):
-            found.warnings.append(f"{old.name} was run with other parameters or rules")
-        else:
-            _compare_benchmark(old, new, found)
+    _compare_all(before.benchmarks, after.benchmarks, found)
+    _compare_all(before.maintenance, after.maintenance, found)
     if not found.table.rows:
         raise BenchmarkError(
             "B107",
@@ -50,6 +43,20 @@ def compare(before: Result, after: Result) -> Comparison:
             help="; ".join(found.warnings) or "run the same benchmarks and systems for both",
         )
     return found
+
+
+def _compare_all(
+    before: list[BenchmarkResult], after: list[BenchmarkResult], found: Comparison
+) -> None:
+    later = {each.name: each for each in after}
+    for old in before:
+        new = later.get(old.name)
+        if new is None:
+            found.warnings.append(f"{old.name} is only in the first result")
+        elif (new.parameters, new.explicit) == (old.parameters, old.explicit):
+            _compare_benchmark(old, new, found)
+        elif "share" not in old.parameters:  # which is found anew by each run
+            found.warnings.append(f"{old.name} was run with other parameters or rules")
 
 
 def _compare_benchmark(old: BenchmarkResult, new: BenchmarkResult, found: Comparison) -> None:
@@ -76,6 +83,9 @@ def _judge(title: str, old: SystemResult, new: SystemResult, found: Comparison) 
         before, after = old.counts.get(name, 0), new.counts.get(name, 0)
         if before != after:
             found.errors.append(f"{title}: {name} had {before:,} facts and has {after:,}")
+    work, later = (each.figures.get("work") for each in (old, new))
+    if work and later and later > SLOWER * work:
+        found.warnings.append(f"{title} does {later / work:.2f} times the work of before")
     derived, now = (each.figures.get("derivations") for each in (old, new))
     if derived is not None and now is not None and now > derived:
         found.errors.append(f"{title}: derivations rose from {derived:,} to {now:,}")

@@ -10,7 +10,6 @@ import math
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
-from stratalog.bench.registry import SYSTEMS
 from stratalog.bench.results import DONE, OVER_LIMIT, BenchmarkResult, Result, SystemResult
 from stratalog.bench.run import differences
 from stratalog.bench.table import spelled
@@ -22,6 +21,13 @@ COLOURS = {
     "polars": "#3d8bd4",
     "nemo": "#4aa564",
     "clingo": "#9a6fc4",
+    "counting": "#7d8590",
+    "dred-c": "#3d8bd4",
+    "dred": "#8fbde8",
+    "bf-c": "#4aa564",
+    "bf": "#a3d3b1",
+    "auto": "#e4572e",
+    "insertion": "#d9a514",
 }
 WIDTH, LEFT, RIGHT, TOP = 860, 150, 90, 84
 BAR, GAP, GROUP = 13, 3, 16  # pixels: a bar, between two bars, between two benchmarks
@@ -39,7 +45,8 @@ text { font: 12px system-ui, sans-serif; fill: #6e7a87 }
 
 def draw(result: Result) -> str:
     """Return the picture as SVG."""
-    shown = [each for each in result.benchmarks if _bars(each)]
+    deletions = [each for each in result.maintenance if "deleted" in each.parameters]
+    shown = [each for each in (*result.benchmarks, *deletions) if _bars(each)]
     scale = _Scale(shown)
     parts, y = [], float(TOP)
     for benchmark in shown:
@@ -123,7 +130,7 @@ def _bar(bar: SystemResult, scale: _Scale, y: float) -> str:
 def _legend(shown: Sequence[BenchmarkResult]) -> str:
     used = {bar.system for benchmark in shown for bar in _bars(benchmark)}
     parts, x = [], 16.0
-    for name in (each.name for each in SYSTEMS if each.name in used):
+    for name in (each for each in COLOURS if each in used):
         parts.append(
             f'<rect x="{x:.0f}" y="42" width="12" height="12" rx="2" fill="{COLOURS[name]}"/>'
         )

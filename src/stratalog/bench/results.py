@@ -105,6 +105,7 @@ class Result:
     date: str = ""
     benchmarks: list[BenchmarkResult] = field(default_factory=list)
     reports: list[Report] = field(default_factory=list)
+    maintenance: list[BenchmarkResult] = field(default_factory=list)  # algorithms for systems
     format: int = FORMAT
 
     def note_machine(self) -> None:
@@ -176,7 +177,9 @@ def read_result(path: Path) -> Result:
 def _result(found: Mapping[str, Any]) -> Result:
     benchmarks = [_benchmark(each) for each in found["benchmarks"]]
     reports = [Report(**each) for each in found["reports"]]
-    return Result(**{**found, "benchmarks": benchmarks, "reports": reports})
+    maintenance = [_benchmark(each) for each in found.get("maintenance", [])]
+    lists = {"benchmarks": benchmarks, "reports": reports, "maintenance": maintenance}
+    return Result(**{**found, **lists})
 
 
 def _benchmark(found: Mapping[str, Any]) -> BenchmarkResult:

@@ -37,6 +37,7 @@ Examples:
   stratalog bench --list
   stratalog bench dag same-generation --runs 5
   stratalog bench lubm --universities 10 --rules rules.dlog --system stratalog --system duckdb
+  stratalog bench maintenance --data data/ --json after.json
   stratalog bench --json after.json --plot after.svg
   stratalog bench --compare before.json after.json"""
 
@@ -64,14 +65,30 @@ def _command(  # noqa: PLR0913  # its options
         ),
     ] = None,
     limit: Annotated[
-        float, typer.Option("--limit", min=0, metavar="SECONDS", help="End a run after that time.")
-    ] = 300.0,
+        float | None,
+        typer.Option(
+            "--limit",
+            min=0.001,
+            metavar="SECONDS",
+            help="End a run after that time: 300, of maintenance 60.",
+        ),
+    ] = None,
     scale: Annotated[str, typer.Option("--scale", metavar="SCALE", help="full, small.")] = "full",
     universities: Annotated[
-        int | None, typer.Option("--universities", min=1, metavar="N", help="Of lubm.")
+        int | None, typer.Option("--universities", min=1, metavar="N", help="Of lubm and updates.")
     ] = None,
     rules: Annotated[
-        Path | None, typer.Option("--rules", metavar="FILE", help="Rules for lubm.")
+        Path | None, typer.Option("--rules", metavar="FILE", help="Rules for lubm and updates.")
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="FOLDER", help="Rules and facts for maintenance."),
+    ] = None,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME", help="Of maintenance: this data set; may be repeated."
+        ),
     ] = None,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write all figures to FILE.")
@@ -102,6 +119,8 @@ def _command(  # noqa: PLR0913  # its options
         universities=universities,
         rules=_rules(rules),
         rules_name=rules.name if rules else "",
+        data=data,
+        sets=_sets(sets or []),
     )
     note_first_run(quiet)
     _run(chosen, settings, _Files(json_file, plot), quiet=quiet)
@@ -151,6 +170,12 @@ def _one_of(what: str, given: str, names: tuple[str, ...]) -> str:
     return given
 
 
+def _sets(names: list[str]) -> list[str]:
+    from stratalog.bench.maintenance.datasets import BY_NAME as KNOWN
+
+    return [_one_of("--set", name, tuple(KNOWN)) for name in names]
+
+
 def _rules(path: Path | None) -> str | None:
     if path is None:
         return None
@@ -182,7 +207,7 @@ class _Files:
 
         if self.json is not None:
             write_result(result, self.json)
-        if self.plot is not None and result.benchmarks:
+        if self.plot is not None and (result.benchmarks or result.maintenance):
             self.plot.write_text(draw(result))
 
 
@@ -203,11 +228,11 @@ def _compare(names: list[str]) -> None:
 
 def _run(benchmarks: list[Benchmark], settings: Settings, files: _Files, *, quiet: bool) -> None:
     from stratalog.bench.results import Result
-    from stratalog.bench.run import check_facts
+    from stratalog.bench.run import LIMIT, check_facts
     from stratalog.knowledge.progress import reporter
 
     begun = time.perf_counter()
-    result = Result(settings.scale, settings.runs, settings.limit)
+    result = Result(settings.scale, settings.runs, settings.limit or LIMIT)
     result.note_machine()
     try:
         with reporter(False if quiet else None) as report:
@@ -228,13 +253,17 @@ def _run(benchmarks: list[Benchmark], settings: Settings, files: _Files, *, quie
 def _run_all(benchmarks: list[Benchmark], settings: Settings, result: Result) -> None:
     from stratalog.bench.alone import run_alone
     from stratalog.bench.growth import run_growth
+    from stratalog.bench.maintenance.run import run_maintenance, run_updates
     from stratalog.bench.run import run_benchmark
     from stratalog.bench.threads import run_threads
 
     special = {"growth": run_growth, "threads": run_threads}
+    maintained = {"maintenance": run_maintenance, "updates": run_updates}
     for benchmark in benchmarks:
         if benchmark.task in COMPARED:
             run_benchmark(benchmark, settings, result.benchmarks)
+        elif STRATALOG in settings.systems and benchmark.task in maintained:
+            maintained[benchmark.task](benchmark.name, settings, result)
         elif STRATALOG in settings.systems:
             special.get(benchmark.task, run_alone)(benchmark, settings, result.reports)
 
