@@ -37,7 +37,7 @@ LANGUAGES = {"console", "python", "dlog", "sh", "text", "json", ""}  # the last 
 INSTALL = 'pip install -e ".[spark]" && '  # the suite runs in an environment where this is done
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SECONDS = re.compile(r"\b\d+(?:\.\d+)? s\b")
-CODE = re.compile(r"""["']([SDTEWUX]\d{3})(?=["':])""")
+CODE = re.compile(r"""["']([BSDTEWUX]\d{3})(?=["':])""")
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)|!\[[^\]]*\]\(([^)\s]+)\)")
 
 
@@ -145,7 +145,7 @@ def test_every_error_code_is_in_the_reference_and_no_other():
     sources = (ROOT / "src").rglob("*.py")
     raised = {code for source in sources for code in CODE.findall(source.read_text())}
     reference = (ROOT / "docs" / "reference.md").read_text()
-    listed = set(re.findall(r"^\| ([SDTEWUX]\d{3}) \|", reference, re.MULTILINE))
+    listed = set(re.findall(r"^\| ([BSDTEWUX]\d{3}) \|", reference, re.MULTILINE))
     assert sorted(raised - listed) == []
     assert sorted(listed - raised) == []
 

@@ -20,6 +20,7 @@ from stratalog.engine.columnar.engine import ColumnarEngine
 from stratalog.engine.reference import FactBatch, ReferenceEngine
 from stratalog.facts.labels import E, I
 from stratalog.facts.sets import Batch
+from stratalog.knowledge.options import usual_threads
 from stratalog.lang.syntax import Predicate, Program
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.plan.program import plan_program
@@ -81,8 +82,8 @@ class CutShort:
 class ReferenceFacts:
     """The reference engine, whose facts are terms."""
 
-    def __init__(self) -> None:
-        self.engine = ReferenceEngine(Dictionary())
+    def __init__(self, engine: ReferenceEngine | None = None) -> None:
+        self.engine = engine or ReferenceEngine(Dictionary())
 
     def load(self, facts: Iterable[Fact]) -> None:
         for predicate, args in facts:
@@ -106,8 +107,8 @@ class ReferenceFacts:
 class ColumnarFacts:
     """The columnar engine, whose facts are numbers."""
 
-    def __init__(self) -> None:
-        self.engine = ColumnarEngine(Dictionary())
+    def __init__(self, engine: ColumnarEngine | None = None) -> None:
+        self.engine = engine or ColumnarEngine(Dictionary(), threads=usual_threads())
 
     def load(self, facts: Iterable[Fact]) -> None:
         for predicate, columns, size in self._encoded(facts):
@@ -121,7 +122,7 @@ class ColumnarFacts:
 
     def _encoded(self, facts: Iterable[Fact]) -> Iterable[tuple[Predicate, Any, int]]:
         grouped: dict[Predicate, list[naive.Row]] = defaultdict(list)
-        for predicate, args in facts:
+        for predicate, args in sorted(facts):  # what an engine visits may depend on the order
             grouped[predicate].append(args)
         for predicate, rows in grouped.items():
             flat = self.engine.terms.encode([term for row in rows for term in row])
@@ -131,12 +132,11 @@ class ColumnarFacts:
     def state(self) -> State:
         found: State = {}
         for predicate, relation in self.engine.relations.items():
-            rows = self._decoded(predicate, np.arange(relation.rows, dtype=np.uint32))
-            columns = relation.labels, *relation.counts
-            values = zip(*(c[: relation.rows].tolist() for c in columns), strict=True)
-            for args, (labels, nr, r) in zip(rows, values, strict=True):
-                if labels or nr or r:
-                    found[predicate, args] = (labels, nr, r)
+            columns = [c[: relation.rows] for c in (relation.labels, *relation.counts)]
+            rows = np.flatnonzero(np.logical_or.reduce(columns))  # others are in no set
+            values = zip(*(column[rows].tolist() for column in columns), strict=True)
+            for args, value in zip(self._decoded(predicate, rows), values, strict=True):
+                found[predicate, args] = value
         return found
 
     def facts(self, batch: Batch) -> set[Fact]:
@@ -230,7 +230,13 @@ def run(
     wrap: Wrap = lambda maintain: maintain,
 ) -> None:
     """Follow the history with one algorithm, and fail at the first step that is wrong."""
-    subject = HOSTS[engine]()
+    run_on(HOSTS[engine](), history, algorithm, wrap)
+
+
+def run_on(
+    subject: Any, history: History, algorithm: str, wrap: Wrap = lambda maintain: maintain
+) -> None:
+    """Follow the history on a given engine, which is empty."""
     explicit = history.explicit
     subject.load(naive.as_planned(history.plan, explicit))
     seminaive.materialise(subject.engine, history.plan.strata)

@@ -1,16 +1,18 @@
-"""Thousands of random programs and histories against the judge, to be stopped and resumed.
+"""Thousands of random programs, histories and lives against the judge, stopped and resumed.
 
     python -m tests.oracle.long_run --programs 2000 --state long_run.json
-    python -m tests.oracle.long_run --histories 1000 --state long_run.json
+    python -m tests.oracle.long_run --histories 1000 --lives 1000 --state long_run.json
 
 Work comes in chunks; chunk n is seeded by n: a failing chunk fails again with `--chunk n`, whatever
-ran before it. Each history is followed by every maintenance algorithm and by a mixture of them.
+ran before it. Each history is followed by every maintenance algorithm and by a mixture of them. A
+life is that of a knowledge base: updates, questions, aborts, edits of rules, reopened stores.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import logging
 import sys
 import time
 from collections.abc import Callable
@@ -21,7 +23,9 @@ from hypothesis import HealthCheck, Phase, given, note, seed, settings
 from hypothesis import strategies as st
 
 from stratalog.lang.syntax import Program
-from tests import strategies, updates
+from tests import lives, strategies, updates
+from tests.lives import Life
+from tests.oracle import test_lives
 from tests.oracle.test_maintenance import ALGORITHMS, follow
 from tests.oracle.test_materialise import agree
 
@@ -37,15 +41,20 @@ def judge_history(engine: str, made: updates.Random) -> None:
     follow(made, engine, ALGORITHMS)
 
 
+def judge_life(engine: str, life: Life) -> None:
+    test_lives.follow(life, engine)
+
+
 Judge = Callable[[str, Any], None]
 KINDS: dict[str, tuple[st.SearchStrategy[Any], Judge]] = {
     "programs": (strategies.programs(), judge_program),
     "histories": (updates.histories(), judge_history),
+    "lives": (lives.lives(), judge_life),
 }
 
 
 def run_chunk(kind: str, number: int, engine: str) -> None:
-    """Judge fifty programs or histories, the same ones each time."""
+    """Judge fifty of a kind, the same ones each time."""
     made, judge = KINDS[kind]
 
     @seed(number)
@@ -84,13 +93,14 @@ def run(kind: str, wanted: int, engine: str, state: Path) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--programs", type=int, default=0)
-    parser.add_argument("--histories", type=int, default=0)
+    for kind in KINDS:
+        parser.add_argument(f"--{kind}", type=int, default=0)
     parser.add_argument("--state", type=Path, default=Path("long_run.json"))
     parser.add_argument("--engines", default="reference,columnar")
     parser.add_argument("--chunk", type=int, help="run this chunk alone")
     options = parser.parse_args()
-    wanted = {"programs": options.programs, "histories": options.histories}
+    logging.disable(logging.WARNING)  # of predicates without facts: random programs have many
+    wanted = {kind: getattr(options, kind) for kind in KINDS}
     if not any(wanted.values()):
         wanted["programs"] = 2000
     for engine in options.engines.split(","):

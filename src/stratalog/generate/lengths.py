@@ -1,4 +1,9 @@
-"""Lengths of paths from one node, made by a built-in (SSPE of Hu, Motik, Horrocks 2018)."""
+"""Lengths of paths from one node, made by a built-in (SSPE of Hu, Motik, Horrocks 2018).
+
+The sum of two lengths cannot be read backwards: whoever looks for another way to a length tries all
+lengths of all nodes before. So what that costs, compared with counting ways, grows with the number
+of lengths per node: with the greatest length of an edge, and the edges per node.
+"""
 
 from __future__ import annotations
 

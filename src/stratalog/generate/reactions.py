@@ -3,6 +3,11 @@
 Like biological pathways: a molecule comes from several reactions, many of which can be undone.
 When a few explicit facts are deleted, most of what follows from them still follows from others,
 which suits algorithms that look for another proof before they delete.
+
+How well depends on how long proofs are, and how many facts lose one. With 10 of 100 molecules
+given, proofs are long: the rest barely follows. With 30, most facts have several short ones. And a
+fact on a reaction concerns all cells: where cells are few and molecules many, a deletion raises few
+doubts.
 """
 
 from __future__ import annotations

@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from stratalog.facts.interrupts import delivered
 from stratalog.knowledge.adapters import Encoded
@@ -22,6 +24,8 @@ from stratalog.pipeline.files import ReadReport
 
 if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase
+
+FEW = 10_000  # rows of a table that are read in a moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +77,17 @@ def _read(
         return EncodedFacts(account)
     program = Program((), in_text, kb._program.declarations, kb._program.prefixes)
     known = {*kb._mentioned, *kb._host.predicates()}
-    with delivered():  # files may be large
+    with nullcontext() if _are_few(facts) else delivered():
         return read_facts(
             program, facts, kb._options, kb._dictionary, report, known=known, account=account
         )
+
+
+def _are_few(facts: object) -> bool:
+    """Return whether reading the facts takes no time to speak of; of files nobody knows."""
+    return isinstance(facts, Mapping) and all(
+        isinstance(rows, pa.Table | list) and len(rows) <= FEW for rows in facts.values()
+    )
 
 
 def _known(facts: Encoded, constants: int) -> Encoded:

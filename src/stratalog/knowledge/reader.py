@@ -17,9 +17,11 @@ from stratalog.lang.syntax import Declaration
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.facts import EncodedFacts
 from stratalog.pipeline.files import COMPRESSIONS, FORMATS, ReadReport
+from stratalog.pipeline.known import encode_known
 from stratalog.pipeline.local import Item, ReadOptions
 from stratalog.pipeline.objects import encode_facts
 from stratalog.pipeline.paths import Finder, is_remote
+from stratalog.pipeline.tables import Vocabulary
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -53,6 +55,11 @@ class Context:
             "options": self.options,
             "report": self.report,
         }
+
+    def encode_known(self, facts: Mapping[object, object], found: EncodedFacts) -> bool:
+        """Add small tables of known constants; return False, and add none, if they are not such."""
+        vocabulary = Vocabulary(self.declarations, self.arities, self.prefixes)
+        return encode_known(facts, found, vocabulary, self.dictionary)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +126,8 @@ def open_session(options: Options) -> SparkSession:
 def read_all(facts: object, context: Context, spark: SparkSession | None) -> EncodedFacts:
     """Return all facts, numbered in the order given; files by Spark if there is a session."""
     found = EncodedFacts(context.report)
+    if isinstance(facts, Mapping) and spark is None and context.encode_known(facts, found):
+        return found
     waiting: list[Item] = []
     for part in parts(facts, context.prefixes):
         if spark is not None and isinstance(part, tuple):

@@ -6,29 +6,33 @@ by earlier updates of the same stratum and about the same size. A spent budget r
 back, and is remembered: the next trial may spend more. Where no algorithm promises to beat it, or
 the allowance is used up, the stratum is rematerialised.
 
-The allowance bounds the price of not knowing: over all updates of about the same size, a stratum
+The allowance bounds the price of not knowing: over many updates of about the same size, a stratum
 takes at most 1 + ALLOWED times as long as to rematerialise it each time, and in a single one at
-most 1 + MOST times. What an update leaves of its allowance, later ones may spend on longer trials.
+most about 1 + MOST times. What an update leaves of its allowance, later ones may spend on longer
+trials; what it takes beyond, later ones do without. DRed^c may finish once it has overdeleted: to
+bring facts back takes about as long as to overdelete them.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from math import inf
 from typing import NamedTuple
 
 from stratalog.facts.engine import BudgetSpentError, Engine
 from stratalog.plan.rules import PlannedRule, Stratum
 from stratalog.reason import bf_c, counting, dred_c, rematerialise
-from stratalog.reason.experience import Past, Pasts
+from stratalog.reason.experience import SURELY, Past, Pasts
 from stratalog.reason.update import Changed, Maintain, StratumChanges
 
 BUDGET = 0.15  # of the time of rematerialising: for an algorithm that nothing is known of
 ALLOWED = 2 * BUDGET  # of that time: what trials in vain may cost per update
 MOST = 0.8  # of that time: an algorithm that promises no less is not tried
 LARGE = 0.5  # of that time: where doubling a budget ends
+REST = 1.5  # how much longer the second half of an algorithm may take than the first
 LEAST = 0.002  # seconds that are always worth trying
-CLOCK = 0.005  # seconds of a budget below which only work is counted
+CLOCK = 0.05  # seconds of a budget below which only work is counted: what is small stays the same
 WORK_PER_SECOND = 20_000_000  # about what an engine does when it is fast
 
 ALGORITHMS: dict[str, Maintain] = {
@@ -67,7 +71,9 @@ class Auto:
             if promised >= max(LEAST, MOST * cost) or budget < promised:
                 break
             why = _why(names, past, name)
-            changed, seconds = _try(engine, stratum, changes, ALGORITHMS[name], budget)
+            trial = _Trial(engine, budget, MOST * cost)
+            changed = trial.run(name, stratum, changes)
+            seconds = trial.seconds
             spent += seconds
             past.learn(name, max(seconds, budget), seconds if changed is not None else None)
             if changed is not None:
@@ -93,17 +99,19 @@ def _budget(past: Past, name: str, cost: float, spent: float) -> float:
     """Return the seconds that an algorithm may take now: no more than pays, and is allowed.
 
     After trials in vain with small budgets, one with a large budget settles the matter: it waits
-    until that is allowed.
+    until that is allowed. An algorithm whose time is known needs no allowance.
     """
     promised, finished = past.promised(name), past.finished()
+    if name in finished:
+        return max(LEAST, BUDGET * cost, min(2 * promised, MOST * cost), SURELY * promised)
     allowed = (ALLOWED + past.saved) * cost - spent
     wanted = max(BUDGET * cost, 2 * promised)
     if wanted > LARGE * cost:
-        wanted = max(MOST * cost, promised)
-        if name not in finished and allowed < wanted:
+        wanted = MOST * cost
+        if allowed < wanted:
             return LEAST
-    best = min((past.promised(other) for other in finished if other != name), default=wanted)
-    return max(LEAST, min(wanted, max(best, promised), allowed))
+    best = min((past.promised(other) for other in finished), default=wanted)
+    return max(LEAST, min(wanted, best, allowed))
 
 
 def _deletes(stratum: Stratum, changes: StratumChanges) -> bool:
@@ -119,25 +127,42 @@ def _size(changes: StratumChanges) -> int:
     return max(1, sum(len(part) for part in (*parts, *changes.regrouped)))
 
 
-def _try(
-    engine: Engine[PlannedRule],
-    stratum: Stratum,
-    changes: StratumChanges,
-    maintain: Maintain,
-    budget: float,
-) -> tuple[Changed | None, float]:
-    """Return what an algorithm changes, and its seconds; None and no change if it was stopped."""
-    begun = time.process_time()
-    moment = engine.savepoint()
-    engine.limit_work(int(budget * WORK_PER_SECOND), max(CLOCK, budget))
-    changed = None
-    try:
-        changed = maintain(engine, stratum, changes)
-    except BudgetSpentError:
-        engine.roll_back(moment)
-    finally:
-        engine.limit_work(None)
-    return changed, time.process_time() - begun
+class _Trial:
+    """One algorithm at work within a budget."""
+
+    def __init__(self, engine: Engine[PlannedRule], budget: float, most: float) -> None:
+        self._engine = engine
+        self._budget = budget
+        self._most = most
+        self._begun = time.process_time()
+
+    @property
+    def seconds(self) -> float:
+        """Those since it began."""
+        return time.process_time() - self._begun
+
+    def run(self, name: str, stratum: Stratum, changes: StratumChanges) -> Changed | None:
+        """Return what an algorithm changes; None, and nothing is changed, if it was stopped."""
+        engine = self._engine
+        moment = engine.savepoint()
+        self._allow(self._budget)
+        try:
+            if name == "dred-c":
+                return dred_c.maintain(engine, stratum, changes, self._halfway)
+            return ALGORITHMS[name](engine, stratum, changes)
+        except BudgetSpentError:
+            engine.roll_back(moment)
+            return None
+        finally:
+            engine.limit_work(None)
+
+    def _allow(self, seconds: float) -> None:
+        deadline = seconds if seconds >= CLOCK else inf
+        self._engine.limit_work(int(seconds * WORK_PER_SECOND), deadline)
+
+    def _halfway(self) -> None:
+        so_far = self.seconds
+        self._allow(max(self._budget - so_far, min(REST * so_far, self._most - so_far)))
 
 
 def _why(names: tuple[str, ...], past: Past, name: str) -> str:

@@ -16,6 +16,8 @@ Paper lines: 23-25, 27-38.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from stratalog.facts.counts import Count
 from stratalog.facts.engine import Engine
 from stratalog.facts.labels import A, D, I
@@ -28,9 +30,15 @@ from stratalog.reason.update import STANDING, Changed, StratumChanges, joined
 NR, R = Count.NONRECURSIVE, Count.RECURSIVE
 
 
-def maintain(engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChanges) -> Changed:
-    """Update one stratum after its earlier strata."""
+def maintain(
+    engine: Engine[PlannedRule],
+    stratum: Stratum,
+    changes: StratumChanges,
+    halfway: Callable[[], None] = lambda: None,
+) -> Changed:
+    """Update one stratum after its earlier strata; `halfway` is called after overdeletion."""
     deleted = _overdelete(engine, stratum, changes)  # L23
+    halfway()
     rederived = engine.settle(deleted & Supported(R))  # L24
     added = insert(engine, stratum, changes, rederived)  # L25
     return Changed(deleted, added)

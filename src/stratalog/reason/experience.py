@@ -64,10 +64,10 @@ class Past:
             self.correction = seconds / estimate
 
     def save(self, cost: float, spent: float, allowed: float, most: float) -> None:
-        """Keep what an update has left of its allowance; rematerialising would take `cost`."""
+        """Keep what an update leaves of its allowance, or a debt; to rematerialise takes `cost`."""
         if cost > 0:
             left = self.saved + 1 + allowed - spent / cost
-            self.saved = min(max(0.0, left), most - allowed)
+            self.saved = min(left, most - allowed)
 
     def like(self, size: int) -> Past:
         """Return what can be hoped for updates of another size."""

@@ -172,21 +172,30 @@ def run_until(scenario, path, chosen):
     scenario(path)
 
 
+def kill_everywhere(scenario, start, folder):
+    """Run a scenario on copies of a store, killed before its first, second, ... file operation.
+
+    Returns how many operations it has; `folder` holds what is left of each run.
+    """
+    status, chosen = KILLED, 0
+    while status == KILLED:
+        chosen += 1
+        path = folder / str(chosen)
+        if start.exists():
+            shutil.copytree(start, path)
+        status = ending(fork(run_until, scenario, path, chosen))
+    assert status == 0
+    return chosen
+
+
 def kill_at_every_operation(folder):
     """Kill each scenario before its first, second, ... file operation, and look at what is left."""
     start = folder / "start"
     assert ending(fork(template, start)) == 0
     for scenario, versions in ((create, 0), (commit_and_drop, 2)):
-        status, chosen = KILLED, 0
-        while status == KILLED:
-            chosen += 1
-            path = folder / scenario.__name__ / str(chosen)
-            if versions:
-                shutil.copytree(start, path)
-            status = ending(fork(run_until, scenario, path, chosen))
-        assert status == 0
-        assert chosen > 20
-        assert ending(fork(check_remains, folder / scenario.__name__, versions)) == 0
+        remains = folder / scenario.__name__
+        assert kill_everywhere(scenario, start if versions else folder / "none", remains) > 20
+        assert ending(fork(check_remains, remains, versions)) == 0
 
 
 def check_remains(folder, versions):

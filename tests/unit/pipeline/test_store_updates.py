@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -271,6 +272,36 @@ def test_an_update_writes_little_however_large_the_relation_is(tmp_path, rows):
     assert set(found["back"]) == set(kb["back"])
 
 
+@pytest.mark.slow
+def test_fifty_updates_at_a_million_facts_write_kilobytes_and_open_soon(tmp_path):
+    numbers = np.arange(350_000, dtype=np.int64)
+    edges = np.stack([numbers, np.random.default_rng(1).permutation(numbers)], axis=1)
+    program = "back(?y, ?x) :- edge(?x, ?y) . two(?x, ?z) :- edge(?x, ?y), edge(?y, ?z) ."
+    kb = sl.materialise(program, {"edge": edges}, store=tmp_path / "kb")
+    assert kb.stats["facts"] == 1_050_000
+    first = opening(tmp_path / "kb")
+    files, sizes = written(tmp_path, {})[0], []
+    for step in range(50):
+        gone = edges[1_000 * step : 1_000 * step + 500]
+        kb.update(insert={"edge": gone + np.array([1_000_000, 0])}, delete={"edge": gone})
+        files, size = written(tmp_path, files)
+        sizes.append(size)
+    large = [size for size in sizes if size > 200_000]
+    assert len(large) <= 50 // commit._MOST_DELTAS  # relations that were written anew
+    assert sum(sizes) - sum(large) < 50 * 100_000
+    store = Store.open(tmp_path / "kb")
+    relations = store._manifest(store.version).relations
+    assert max(len(relation.deltas) for relation in relations) <= commit._MOST_DELTAS
+    assert opening(tmp_path / "kb") < 3 * first + 2  # seconds
+    assert sl.open(tmp_path / "kb").stats["facts"] == kb.stats["facts"]
+
+
+def opening(path):
+    begun = time.perf_counter()
+    sl.open(path)
+    return time.perf_counter() - begun
+
+
 # -- whatever stops it
 
 
@@ -297,14 +328,7 @@ def kill_at_every_operation(folder):
     commit._FEW_ROWS = 0
     start = folder / "start"
     assert crash.ending(crash.fork(template, start)) == 0
-    status, chosen = crash.KILLED, 0
-    while status == crash.KILLED:
-        chosen += 1
-        path = folder / "killed" / str(chosen)
-        shutil.copytree(start, path)
-        status = crash.ending(crash.fork(crash.run_until, update_and_drop, path, chosen))
-    assert status == 0
-    assert chosen > 30
+    assert crash.kill_everywhere(update_and_drop, start, folder / "killed") > 30
     assert crash.ending(crash.fork(check_remains, folder / "killed")) == 0
 
 

@@ -60,8 +60,14 @@ def _made(name: str, benchmark: str, full: Parameters | None = None, rules: str 
 
 
 DATA_SETS = (
-    _made("SSPE", "path-lengths"),
+    _made("SSPE", "path-lengths", {"nodes": 10_000, "edges": 100_000, "longest": 20}),
+    _made("SSPE-short", "path-lengths"),
     _made("pathways", "pathways"),
+    _made(
+        "pathways-given",
+        "pathways",
+        {"molecules": 50_000, "reactions": 100_000, "cells": 2, "given": 30},
+    ),
     _made("dag", "dag", {"nodes": 20_000, "edges": 80_000, "recursion": "left"}),
     _made("same-generation", "same-generation", {"nodes": 8_000, "layers": 12, "parents": 2}),
     _made("points-to", "points-to", {"modules": 20}),

@@ -114,7 +114,7 @@ class Backward:
         are_all = True
         with self._engine.deltas(heads):
             plan = self._plan(version, outputs, *search.within)
-            for block in self._engine.blocks(plan, small=enough is not None):
+            for block in self._engine.blocks(plan, small=enough is not None and plan.is_join):
                 if enough is not None and met >= enough:
                     are_all = False
                     break

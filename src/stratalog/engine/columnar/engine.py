@@ -108,19 +108,20 @@ class ColumnarEngine(Contents):
         count: Count | None = None,
         lower: bool = False,
     ) -> ColumnarBatch:
-        if not rules:
-            return ColumnarBatch({})
-        is_idle = not (pos_delta or neg_delta) and (pos_delta, neg_delta) != (None, None)
-        if is_idle or not rules:
+        index = self._rule_index(rules)
+        is_whole = pos_delta is None and neg_delta is None
+        pos_delta = self._met_by(pos_delta, index, negated=False)
+        neg_delta = self._met_by(neg_delta, index, negated=True)
+        if not (is_whole or pos_delta or neg_delta):
             return NOTHING
         mode = UNCOUNTED if count is None else count.value + lower * LOWER
         planned: Sequence[Planned] = ()
         try:  # a run that is cut short leaves no scaffolding on facts either
             deltas = self._begin(pos_delta, DELTA), self._begin(neg_delta, DELTA_NEGATED)
-            if pos_delta is None and neg_delta is None:
-                versions = [v for v in self._rule_index(rules).everything if self._can_fire(v.rule)]
+            if is_whole:
+                versions = [v for v in index.everything if self._can_fire(v.rule)]
             else:
-                met = self._rule_index(rules).meeting(*deltas)
+                met = index.meeting(*deltas)
                 versions = [version for version in met if version.rule.grouping is None]
             planned = self.planner.planned(versions, pos, neg, mode)
             if self._journal is not None:
@@ -294,6 +295,17 @@ class ColumnarEngine(Contents):
     def constant(self, term: Term) -> int:
         """Return the number of a constant of a rule."""
         return self.planner.constant(term)
+
+    def _met_by(
+        self, delta: Batch | None, index: RuleIndex, *, negated: bool
+    ) -> ColumnarBatch | None:
+        """Return those facts of a delta that the rules look at."""
+        if delta is None:
+            return None
+        parts = self.parts(delta)
+        return ColumnarBatch(
+            {r.number: rows for r, rows in parts if index.reads(r.predicate, negated=negated)}
+        )
 
     def _begin(self, delta: Batch | None, label: Label) -> frozenset[Predicate]:
         """Mark the delta and let scans read it; return its predicates."""

@@ -67,12 +67,18 @@ class RuleIndex:
         self.is_kept = all(rule.index >= 0 for rule in rules)  # a query's rules have no index
         self.passes = passing(rules)
         self.everything = [Version(rule) for rule in rules]
+        self._read = {(atom.predicate, False) for rule in rules for atom in rule.body}
+        self._read |= {(atom.predicate, True) for rule in rules for atom in rule.negated}
         self._by_delta: dict[tuple[Predicate, bool], list[Version]] = defaultdict(list)
         for rule in rules:
             for version in versions(rule):
                 atoms = rule.negated if version.negative else rule.body
                 predicate = atoms[version.start or 0].predicate
                 self._by_delta[predicate, version.negative].append(version)
+
+    def reads(self, predicate: Predicate, *, negated: bool) -> bool:
+        """Return whether a rule has an atom of a predicate, negated or not."""
+        return (predicate, negated) in self._read
 
     def meeting(
         self, positive: frozenset[Predicate], negative: frozenset[Predicate]
