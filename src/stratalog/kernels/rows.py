@@ -1,4 +1,4 @@
-"""Rows of a relation: find, enter, label, filter. `merge.py` inserts."""
+"""Rows of a relation: find and enter. `merge.py` inserts, `marks.py` labels and counts."""
 
 from __future__ import annotations
 
@@ -307,60 +307,3 @@ def find_all(d, columns, size, rows):
     """Write the row of each fact columns[:, i] to rows[i], NULL where it is not stored."""
     for i in range(size):
         rows[i] = find(d, columns, i)
-
-
-@kernel
-def filter_rows(labels, rows, member, out):
-    """Keep the rows whose label word is in the set; return how many."""
-    n = np.uint64(0)
-    for i in range(rows.size):
-        row = rows[i]
-        if member[labels[row]]:
-            out[n] = row
-            n += np.uint64(1)
-    return n
-
-
-@kernel
-def scan_labels(labels, begin, end, member, out):
-    """List the rows in begin..end whose label word is in the set; return how many."""
-    n = np.uint64(0)
-    for row in range(np.uint64(begin), np.uint64(end)):
-        if member[labels[row]]:
-            out[n] = np.uint32(row)
-            n += np.uint64(1)
-    return n
-
-
-@kernel
-def count_members(labels, end, member):
-    """Count the rows below `end` whose label word is in the set."""
-    n = 0
-    for row in range(np.uint64(end)):
-        if member[labels[row]]:
-            n += 1
-    return n
-
-
-@kernel
-def rows_with(labels, rows, bits, wanted, out):
-    """List the rows that have one of the bits, or those that have none; return how many."""
-    n = np.uint64(0)
-    for i in range(rows.size):
-        row = rows[i]
-        if (labels[row] & bits != 0) == wanted:
-            out[n] = row
-            n += np.uint64(1)
-    return n
-
-
-@kernel
-def set_bits(labels, rows, bits):
-    for i in range(rows.size):
-        labels[rows[i]] |= bits
-
-
-@kernel
-def clear_bits(labels, rows, keep):
-    for i in range(rows.size):
-        labels[rows[i]] &= keep

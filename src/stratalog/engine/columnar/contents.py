@@ -16,8 +16,8 @@ from stratalog.facts.labels import I
 from stratalog.facts.limits import Limits
 from stratalog.facts.sets import Batch, FactSet
 from stratalog.facts.terms import Terms
+from stratalog.kernels import marks
 from stratalog.kernels import merge as merging
-from stratalog.kernels import rows as kernels
 from stratalog.kernels.merge import AS_EXPLICIT, UNCOUNTED
 from stratalog.kernels.sizes import sized
 from stratalog.lang.syntax import Predicate
@@ -85,9 +85,10 @@ class Contents:
     def find(self, predicate: Predicate, columns: Columns, size: int) -> ColumnarBatch:
         """Return those of the facts that are stored, each once."""
         relation = self.relation(predicate)
-        rows = np.unique(relation.find(columns, size))
-        rows = rows[rows != np.uint32(0xFFFFFFFF)]
-        return ColumnarBatch({relation.number: rows} if rows.size else {})
+        rows = np.empty(size, np.uint32)
+        found = relation.find(columns, size)
+        n = int(marks.distinct_rows(relation.labels, found, merging.SEEN_BIT, rows))
+        return ColumnarBatch({relation.number: rows[:n]} if n else {})
 
     def restore(
         self,
@@ -168,7 +169,7 @@ class Contents:
         """Return the rows of a relation's facts in a set of labels."""
         rows = np.empty(relation.rows, np.uint32)
         table = self.sets.table(described, relation.predicate)
-        n = kernels.scan_labels(relation.labels, 0, relation.rows, table, rows)
+        n = marks.scan_labels(relation.labels, 0, relation.rows, table, rows)
         return rows[: int(n)]
 
     def size(self, predicate: Predicate, described: FactSet = I) -> int:
@@ -177,7 +178,7 @@ class Contents:
         if relation is None:
             return 0
         table = self.sets.table(described, predicate)
-        return int(kernels.count_members(relation.labels, relation.rows, table))
+        return int(marks.count_members(relation.labels, relation.rows, table))
 
     def contains(
         self, predicate: Predicate, columns: Sequence[Ids], size: int, described: FactSet = I

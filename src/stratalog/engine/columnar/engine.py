@@ -30,7 +30,7 @@ from stratalog.facts.labels import DELTA, DELTA_NEGATED, I
 from stratalog.facts.limits import Limits
 from stratalog.facts.sets import Batch, FactSet, Label
 from stratalog.facts.terms import Terms
-from stratalog.kernels import rows as kernels
+from stratalog.kernels import marks
 from stratalog.kernels.merge import LOWER, UNCOUNTED
 from stratalog.lang.syntax import Predicate
 from stratalog.lang.terms import Term
@@ -87,14 +87,14 @@ class ColumnarEngine(Contents):
         for relation, rows in self.parts(batch):
             if self._journal is not None and label not in SCAFFOLDING:
                 self._journal.marks(relation, rows, label.bit, was_set=False)
-            kernels.set_bits(relation.labels, rows, np.uint16(1 << label.bit))
+            marks.set_bits(relation.labels, rows, np.uint16(1 << label.bit))
             relation.changes += 1
 
     def unmark(self, batch: Batch, label: Label) -> None:
         for relation, rows in self.parts(batch):
             if self._journal is not None and label not in SCAFFOLDING:
                 self._journal.marks(relation, rows, label.bit, was_set=True)
-            kernels.clear_bits(relation.labels, rows, np.uint16(0xFFFF ^ (1 << label.bit)))
+            marks.clear_bits(relation.labels, rows, np.uint16(0xFFFF ^ (1 << label.bit)))
             relation.changes += 1
 
     def apply(  # the operator's own arguments
@@ -148,22 +148,25 @@ class ColumnarEngine(Contents):
 
     def change_count(self, batch: Batch, count: Count, change: int) -> None:
         for relation, rows in self.parts(batch):
-            before = relation.counts[count.value][rows].astype(np.int64)
-            if self._journal is not None:
-                self._journal.counts(relation, rows, count.value, before)
-            after = before + change
-            if not relation.is_wide and int(after.max()) > np.iinfo(np.int32).max:
+            most = self._remember_counts(relation, rows, count)
+            if not relation.is_wide and most + change > np.iinfo(np.int32).max:
                 relation.promote_counts()
-            relation.counts[count.value][rows] = after
+            counts = relation.counts[count.value]
+            marks.add_to_counts(counts, rows, counts.dtype.type(change))
 
     def clear_counts(self, batch: Batch) -> None:
         for relation, rows in self.parts(batch):
             for count in Count:
-                counts = relation.counts[count.value]
-                if self._journal is not None:
-                    before = counts[rows].astype(np.int64)
-                    self._journal.counts(relation, rows, count.value, before)
-                counts[rows] = 0
+                self._remember_counts(relation, rows, count)
+                marks.clear_counts(relation.counts[count.value], rows)
+
+    def _remember_counts(self, relation: Relation, rows: Ids, count: Count) -> int:
+        """Let the journal know the counts of rows, if there is one; return the greatest."""
+        before = np.empty(rows.size, np.int64)
+        most = int(marks.read_counts(relation.counts[count.value], rows, before))
+        if self._journal is not None:
+            self._journal.counts(relation, rows, count.value, before)
+        return most
 
     def bodies_of(
         self,

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from stratalog.engine.columnar.relation import Ids, Relation
 from stratalog.facts.counts import Count
-from stratalog.kernels import rows as kernels
+from stratalog.kernels import marks
 
 Counts = npt.NDArray[np.int64]
 
@@ -40,10 +40,10 @@ class _Marks:
 
     def undo(self) -> None:
         if self.was_set:
-            kernels.set_bits(self.relation.labels, self.rows, np.uint16(1 << self.bit))
+            marks.set_bits(self.relation.labels, self.rows, np.uint16(1 << self.bit))
         else:
             keep = np.uint16(0xFFFF ^ (1 << self.bit))
-            kernels.clear_bits(self.relation.labels, self.rows, keep)
+            marks.clear_bits(self.relation.labels, self.rows, keep)
 
 
 class Journal:
@@ -80,7 +80,7 @@ class Journal:
         """Remember which of the rows are about to change a mark."""
         changing = np.empty(rows.size, np.uint32)
         bits = np.uint16(1 << bit)
-        n = int(kernels.rows_with(relation.labels, rows, bits, was_set, changing))
+        n = int(marks.rows_with(relation.labels, rows, bits, was_set, changing))
         if n:
             self._entries.append(_Marks(relation, changing[:n], bit, was_set))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from stratalog.kernels import memory, merge, rows
+from stratalog.kernels import marks, memory, merge, rows
 from stratalog.kernels.sizes import sized
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class Lanes:
         touched = self._listed(sizes)
         before = np.concatenate([b[:n] for b, n in zip(self._before, sizes, strict=True)])
         self.table[:, memory.LANE_N_TOUCHED] = 0
-        rows.clear_bits(labels, touched, FORGET_SEEN)
+        marks.clear_bits(labels, touched, FORGET_SEEN)
         return touched, before
 
     def _listed(self, sizes: list[int]) -> Ids:

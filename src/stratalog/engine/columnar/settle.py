@@ -14,7 +14,7 @@ import numpy.typing as npt
 from stratalog.engine.columnar.batch import ColumnarBatch
 from stratalog.facts.labels import SEEN
 from stratalog.facts.sets import FactSet, Label, Meet, Minus, Over, Supported, Union
-from stratalog.kernels import rows as kernels
+from stratalog.kernels import marks
 
 if TYPE_CHECKING:
     from stratalog.engine.columnar.engine import ColumnarEngine
@@ -95,10 +95,10 @@ def _compare(engine: ColumnarEngine, rows: Rows, other: Rows, *, wanted: bool) -
         labels = engine.by_number[n].labels
         theirs = other.get(n, np.empty(0, np.uint32))
         try:  # memory may be full: no mark stays behind
-            kernels.set_bits(labels, theirs, np.uint16(1 << SEEN.bit))
+            marks.set_bits(labels, theirs, np.uint16(1 << SEEN.bit))
             result[n] = _filter(engine, n, mine, SEEN, wanted=wanted)
         finally:
-            kernels.clear_bits(labels, theirs, np.uint16(0xFFFF ^ (1 << SEEN.bit)))
+            marks.clear_bits(labels, theirs, np.uint16(0xFFFF ^ (1 << SEEN.bit)))
     return result
 
 
@@ -135,5 +135,5 @@ def _filter(
     relation = engine.by_number[n]
     member = engine.sets.table(described, relation.predicate)
     kept = np.empty(rows.size, np.uint32)
-    size = kernels.filter_rows(relation.labels, rows, member if wanted else ~member, kept)
+    size = marks.filter_rows(relation.labels, rows, member if wanted else ~member, kept)
     return kept[: int(size)]
