@@ -79,9 +79,14 @@ def measure(folder: Path, amounts: Amounts, told: Told) -> dict[str, Any]:
     made = lubm(universities=amounts.universities)
     given = write_input(made, folder / "columns", amounts.rules or None)
     told("materialising")
-    kb = stratalog.materialise(given.rules, made.tables(), progress=False)
+    tables = made.tables()
+    clock = Clock()
+    kb = stratalog.materialise(given.rules, tables, progress=False)
+    lap = clock.lap()
     memory.forget_peak()
-    return _Updates(kb, made, given, amounts, told).measure(folder / "store")
+    updates = _Updates(kb, made, given, amounts, told)
+    updates.times["materialise"] = Timed([lap.cpu], [lap.wall], [kb.stats["phases"]["reason_cpu"]])
+    return updates.measure(folder / "store")
 
 
 class _Updates:
@@ -98,7 +103,7 @@ class _Updates:
         self._kb, self._amounts, self._told = kb, amounts, told
         self._facts = _Facts(made)
         self._given = given
-        self._times: dict[str, Timed] = {}
+        self.times: dict[str, Timed] = {}
         self._problems: list[str] = []
         self._start = digest(_engine(kb))
 
@@ -113,7 +118,7 @@ class _Updates:
             "explicit": self._start.explicit,
             "facts": self._start.facts,
             "many": self._amounts.facts,
-            "times": {name: timed.figures() for name, timed in self._times.items()},
+            "times": {name: timed.figures() for name, timed in self.times.items()},
             "store": stored,
             "base_bytes": base,
             "peak_bytes": memory.peak_bytes(),
@@ -163,7 +168,7 @@ class _Updates:
         clock = Clock()
         self._kb = stratalog.open(store)
         lap = clock.lap()
-        self._times["open"] = Timed([lap.cpu], [lap.wall], [0.0])
+        self.times["open"] = Timed([lap.cpu], [lap.wall], [0.0])
         before = _files(store)
         tables = self._facts.tables(self._facts.sample(self._amounts.facts, 1))
         self._timed("stored delete", delete=tables)
@@ -195,7 +200,7 @@ class _Updates:
         changes = self._kb.update(insert, delete)
         lap = clock.lap()
         if name:
-            timed = self._times.setdefault(name, Timed())
+            timed = self.times.setdefault(name, Timed())
             timed.add(lap, changes.stats["phases"]["reason_cpu"])
 
     def _check(self, when: str) -> None:
@@ -216,7 +221,7 @@ class _Updates:
         run(engine, strata)
         lap = clock.lap()
         if name:
-            self._times.setdefault(name, Timed()).add(lap, lap.cpu)
+            self.times.setdefault(name, Timed()).add(lap, lap.cpu)
         return _sums(engine)
 
 
