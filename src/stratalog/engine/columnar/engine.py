@@ -117,7 +117,10 @@ class ColumnarEngine(Contents):
         mode = UNCOUNTED if count is None else count.value + lower * LOWER
         planned: Sequence[Planned] = ()
         try:  # a run that is cut short leaves no scaffolding on facts either
-            deltas = self._begin(pos_delta, DELTA), self._begin(neg_delta, DELTA_NEGATED)
+            deltas = (
+                self._begin(pos_delta, DELTA, index),
+                self._begin(neg_delta, DELTA_NEGATED, index),
+            )
             if is_whole:
                 versions = [v for v in index.everything if self._can_fire(v.rule)]
             else:
@@ -132,8 +135,8 @@ class ColumnarEngine(Contents):
                 heads = {p.head.number: p.head for p in planned}
                 touched = {n: self._take(relation, count) for n, relation in heads.items()}
             finally:
-                self._end(pos_delta, DELTA)
-                self._end(neg_delta, DELTA_NEGATED)
+                self._end(pos_delta, DELTA, index)
+                self._end(neg_delta, DELTA_NEGATED, index)
         return ColumnarBatch({n: rows for n, rows in touched.items() if rows.size})
 
     def _take(self, relation: Relation, count: Count | None) -> Ids:
@@ -310,19 +313,28 @@ class ColumnarEngine(Contents):
             {r.number: rows for r, rows in parts if index.reads(r.predicate, negated=negated)}
         )
 
-    def _begin(self, delta: Batch | None, label: Label) -> frozenset[Predicate]:
+    def _begin(
+        self, delta: Batch | None, label: Label, index: RuleIndex | None = None
+    ) -> frozenset[Predicate]:
         """Mark the delta and let scans read it; return its predicates."""
         if delta is None:
             return frozenset()
-        self.mark(delta, label)
+        self.mark(self._marked(delta, index), label)
         parts = list(self.parts(delta))
         for relation, rows in parts:
             relation.set_delta(rows, negated=label is DELTA_NEGATED)
         return frozenset(relation.predicate for relation, _ in parts)
 
-    def _end(self, delta: Batch | None, label: Label) -> None:
+    def _end(self, delta: Batch | None, label: Label, index: RuleIndex | None = None) -> None:
         if delta is not None:
-            self.unmark(delta, label)
+            self.unmark(self._marked(delta, index), label)
+
+    def _marked(self, delta: Batch, index: RuleIndex | None) -> Batch:
+        """Return those facts of a delta whose marks rules may ask for."""
+        if index is None:
+            return delta
+        parts = self.parts(delta)
+        return ColumnarBatch({r.number: s for r, s in parts if index.asks_for_marks(r.predicate)})
 
     # -- answers
 

@@ -69,12 +69,17 @@ class RuleIndex:
         self.everything = [Version(rule) for rule in rules]
         self._read = {(atom.predicate, False) for rule in rules for atom in rule.body}
         self._read |= {(atom.predicate, True) for rule in rules for atom in rule.negated}
+        self._joined = {a.predicate for r in rules if not _copies(r) for a in (*r.body, *r.negated)}
         self._by_delta: dict[tuple[Predicate, bool], list[Version]] = defaultdict(list)
         for rule in rules:
             for version in versions(rule):
                 atoms = rule.negated if version.negative else rule.body
                 predicate = atoms[version.start or 0].predicate
                 self._by_delta[predicate, version.negative].append(version)
+
+    def asks_for_marks(self, predicate: Predicate) -> bool:
+        """Return whether a rule may do more with facts of a predicate than read a list of them."""
+        return predicate in self._joined
 
     def reads(self, predicate: Predicate, *, negated: bool) -> bool:
         """Return whether a rule has an atom of a predicate, negated or not."""
@@ -86,6 +91,13 @@ class RuleIndex:
         """Return the versions that start from one of these predicates."""
         met = [v for p in positive for v in self._by_delta.get((p, False), ())]
         return met + [v for p in negative for v in self._by_delta.get((p, True), ())]
+
+
+def _copies(rule: PlannedRule) -> bool:
+    """Return whether a rule reads all facts of one predicate, and nothing else."""
+    if len(rule.body) != 1 or rule.negated:
+        return False
+    return all(isinstance(argument, Variable) for argument in rule.body[0].args)
 
 
 class Planner:

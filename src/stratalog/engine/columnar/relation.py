@@ -158,7 +158,7 @@ class Relation:
                 help="divide its facts among several predicates",
             )
         if need > self.capacity:
-            more = self.capacity // (8 if self._directory.is_updating else 2)
+            more = self.capacity // (8 if self._directory.is_updating else 1)
             self._resize(max(need, self.capacity + more))
         self.lanes.reserve(0, extra if touched is None else touched)
 
