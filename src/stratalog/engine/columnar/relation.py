@@ -148,8 +148,8 @@ class Relation:
         """Take the relation off the engine's account; its arrays live while somebody reads them."""
         self._account(-self._charged)
 
-    def reserve(self, extra: int, *, touched: int | None = None) -> None:
-        """Make room for `extra` more rows; an `apply` may touch all of them, or `touched`."""
+    def reserve(self, extra: int) -> None:
+        """Make room for more rows."""
         need = self.rows + extra
         if need > memory.NULL:
             raise EngineError(
@@ -160,7 +160,6 @@ class Relation:
         if need > self.capacity:
             more = self.capacity // (8 if self._directory.is_updating else 1)
             self._resize(max(need, self.capacity + more))
-        self.lanes.reserve(0, extra if touched is None else touched)
 
     def expect(self, extra: int) -> None:
         """Make room for rows that are mostly new, and for some more: room costs no memory yet."""
@@ -175,7 +174,7 @@ class Relation:
         if reason == memory.OVERFLOW:
             self.promote_counts()
         elif reason == memory.NO_ROOM:
-            self.reserve(more + merge.TAKEN * self.lanes.table.shape[0], touched=0)
+            self.reserve(more + merge.TAKEN * self.lanes.table.shape[0])
             self.lanes.reserve(lane, more, self.capacity)
         else:
             self.segments.grow(self, reason)

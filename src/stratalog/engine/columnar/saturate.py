@@ -147,7 +147,7 @@ class Saturation:
         elif reason == memory.NO_ROOM:
             promised = sum(1.1 * p.per_seed * (p.order.size - p.done) for p in parts)
             need = part.queue.size * len(parts)
-            relation.reserve(max(need, relation.rows // 2, int(promised)), touched=0)
+            relation.reserve(max(need, relation.rows // 2, int(promised)))
 
 
 def _expected(segment: int, part: _Groups) -> int:
