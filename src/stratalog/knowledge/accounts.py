@@ -109,9 +109,8 @@ def profile(self: KnowledgeBase) -> list[dict[str, Any]]:
 def profile_of(plan: Plan, costs: Costs) -> list[dict[str, Any]]:
     """Return the costs of a plan's rules as rows, the most expensive first."""
     rows = []
-    rule_of = {rule.index: rule for rule in plan.rules}
     for index, (derivations, visited, seconds) in costs.items():
-        rule = rule_of.get(index)
+        rule = plan.rule_of.get(index)
         if rule is not None:  # neither a query's nor one that was removed
             text = rule.origin.text if rule.origin else rule.head.predicate.name
             rows.append(

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from stratalog.ask.query import Vocabulary, plan_query
 from stratalog.facts.interrupts import delivered
 from stratalog.facts.labels import I
-from stratalog.knowledge.replan import planned_predicates
 from stratalog.lang.syntax import TRIPLE
 from stratalog.pipeline.decode import decode_table
 
@@ -21,7 +20,7 @@ def answers(kb: KnowledgeBase, text: str) -> pa.Table:
     """Return the answers to a body or a rule; the knowledge base is as before."""
     host, dictionary = kb._host, kb._dictionary  # noqa: SLF001  # this module and base.py are one
     before = set(host.predicates())
-    plan = plan_query(text, _vocabulary(kb, has_triples=TRIPLE in planned_predicates(kb._plan)))  # noqa: SLF001
+    plan = plan_query(text, _vocabulary(kb, has_triples=TRIPLE in kb._plan.predicates))  # noqa: SLF001
     known = dictionary.checkpoint()
     host.limits.start()
     marked = []

@@ -20,7 +20,6 @@ from stratalog.knowledge import accounts, asking, frames, persist, updating
 from stratalog.knowledge.adapters import ClosedHost, Host, Ids
 from stratalog.knowledge.maintenance import Maintenance
 from stratalog.knowledge.options import Options
-from stratalog.knowledge.replan import planned_predicates
 from stratalog.knowledge.triples import Triples
 from stratalog.knowledge.view import RelationView
 from stratalog.lang.names import predicate_name, show_name, split_arity
@@ -62,6 +61,7 @@ class KnowledgeBase:
         self._lock = RLock()  # of the engine's scratch space and the dictionary, for threads
         self._visible: list[Predicate] | None = None
         self._names: dict[Predicate, str] | None = None
+        self._arities: tuple[Plan, set[Predicate], Mapping[str, set[int]]] | None = None
         self._totals: accounts.Totals | None = None
         self._prepared: Plan | None = None  # the plan for which all is ready to be updated
         self._store: Store | None = None
@@ -181,7 +181,7 @@ class KnowledgeBase:
         """Return all predicates of facts and rules that are not hidden, sorted."""
         with self._lock:
             if self._visible is None:  # among triples, it takes a look at each
-                stored = set(self._host.predicates()) & planned_predicates(self._plan)
+                stored = set(self._host.predicates()) & self._plan.predicates
                 known = self._mentioned | stored
                 if self._triples is not None:
                     known |= self._triples.predicates()

@@ -127,7 +127,7 @@ def _equality_warnings(program: Program, options: Options) -> list[str]:
 
 def run(host: Host, plan: Plan, options: Options, report: Reporter) -> int:
     """Materialise and return the number of rounds."""
-    endless = Endless(plan.strata, options)
+    endless = Endless(options)
     first: dict[int, int] = {}
 
     def watch(s: int, rounds: int, delta: int) -> None:

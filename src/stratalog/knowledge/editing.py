@@ -16,7 +16,7 @@ from stratalog.knowledge.given import Given
 from stratalog.knowledge.maintaining import Outcome, maintain
 from stratalog.knowledge.progress import Reporter
 from stratalog.knowledge.rebuild import rebuild
-from stratalog.knowledge.replan import aligned, planned_predicates
+from stratalog.knowledge.replan import aligned
 from stratalog.lang.syntax import TRIPLE, Predicate, Program
 from stratalog.plan.program import plan_program, predicates_of
 from stratalog.plan.rules import Plan, Stratum
@@ -48,14 +48,14 @@ def _data(kb: KnowledgeBase) -> set[Predicate]:
         explicit = {p for p in host.predicates() if is_triple_shaped(p) and host.size(p, E)}
     explicit |= {p for p in host.predicates() if not is_triple_shaped(p) and host.size(p, E)}
     derived = {rule.head.predicate for rule in plan.rules}
-    given = planned_predicates(plan) - derived
+    given = plan.predicates - derived
     return {p for p in explicit | given if not p.name.startswith("$")}
 
 
 def _is_stored_otherwise(old: Plan, new: Plan) -> bool:
     """Return whether triples are kept in another way; then no relation can stay as it is."""
     return old.stored_as_triples != new.stored_as_triples or (
-        TRIPLE in planned_predicates(old) - planned_predicates(new)
+        TRIPLE in old.predicates - new.predicates
     )
 
 
@@ -65,5 +65,5 @@ def _changed(new: Plan, old: Plan) -> list[Stratum]:
     derived = {rule.head.predicate for rule in old.rules}
     changed = [s for s in new.strata if id(s) not in known and (s.nonrecursive or s.recursive)]
     bare = {p for s in new.strata if not (s.nonrecursive or s.recursive) for p in s.predicates}
-    lost = (bare & derived) | (planned_predicates(old) - planned_predicates(new))
+    lost = (bare & derived) | (old.predicates - new.predicates)
     return [Stratum(frozenset(lost), (), ()), *changed] if lost else changed

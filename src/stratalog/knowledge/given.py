@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from stratalog.facts.interrupts import delivered
 from stratalog.knowledge.adapters import Encoded
-from stratalog.knowledge.load import as_stored, read_facts
+from stratalog.knowledge.load import arities_of, as_stored, read_facts
 from stratalog.knowledge.programs import Edit
 from stratalog.knowledge.progress import Reporter
 from stratalog.knowledge.rows import distinct
@@ -76,11 +76,24 @@ def _read(
     if facts is None and not in_text:
         return EncodedFacts(account)
     program = Program((), in_text, kb._program.declarations, kb._program.prefixes)
-    known = {*kb._mentioned, *kb._host.predicates()}
     with nullcontext() if _are_few(facts) else delivered():
         return read_facts(
-            program, facts, kb._options, kb._dictionary, report, known=known, account=account
+            program,
+            facts,
+            kb._options,
+            kb._dictionary,
+            report,
+            arities=_arities(kb),
+            account=account,
         )
+
+
+def _arities(kb: KnowledgeBase) -> Mapping[str, set[int]]:
+    """Return the arities of all names; kept, because small updates need them again and again."""
+    basis = kb._plan, kb._mentioned
+    if kb._arities is None or kb._arities[0] is not basis[0] or kb._arities[1] is not basis[1]:
+        kb._arities = *basis, arities_of(kb._mentioned | kb._plan.predicates)
+    return kb._arities[2]
 
 
 def _are_few(facts: object) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,17 +38,16 @@ def read_facts(
     dictionary: Dictionary,
     report: Reporter,
     *,
-    known: Iterable[Predicate] | None = None,
+    arities: Mapping[str, set[int]] | None = None,
     account: ReadReport | None = None,
 ) -> EncodedFacts:
     """Return the explicit facts, those in the program's text included.
 
-    `known` are predicates whose arities are known, by default the program's; what reading finds
+    `arities` are those that names are known to have, by default the program's; what reading finds
     is added to the account.
     """
-    arities: dict[str, set[int]] = defaultdict(set)
-    for predicate in predicates_of(program) if known is None else known:
-        arities[predicate.name].add(predicate.arity)
+    if arities is None:
+        arities = arities_of(predicates_of(program))
     choice = choose_reader(facts, options, program.prefixes)
     spark = _start_spark(options, report) if choice.by_spark else None
     report("read", "facts")
@@ -66,6 +65,14 @@ def read_facts(
     encoded.warnings[:0] = choice.warnings
     watch.finish(encoded, dictionary, by_spark=choice.by_spark)
     return encoded
+
+
+def arities_of(predicates: Iterable[Predicate]) -> dict[str, set[int]]:
+    """Return the arities of each name."""
+    arities: dict[str, set[int]] = defaultdict(set)
+    for predicate in predicates:
+        arities[predicate.name].add(predicate.arity)
+    return arities
 
 
 class _ReadWatch:

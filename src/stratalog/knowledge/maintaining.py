@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from stratalog.facts.engine import Engine
@@ -109,7 +110,7 @@ class _Watch:
         self._maintenance = maintenance
         self._report = report
         self._changed = changed
-        self._endless = Endless(kb._plan.strata, kb._options)
+        self._endless = Endless(kb._options)
         self._begun = 0
         self.rounds = Rounds(kb._host.engine, self._notice)
         self.done: list[dict[str, Any]] = [
@@ -166,5 +167,13 @@ class _Watch:
                     self._endless.check(stratum, rounds)
 
     def _names(self, stratum: Stratum) -> list[str]:
-        shown = [show_name(p.name, self._kb._program.prefixes) for p in sorted(stratum.predicates)]
-        return [*shown[:MOST_NAMES], *(["..."] if len(shown) > MOST_NAMES else [])]
+        return list(_shown(stratum.predicates, self._kb._program.prefixes))
+
+
+@lru_cache(maxsize=1024)
+def _shown(
+    predicates: frozenset[Predicate], prefixes: tuple[tuple[str, str], ...]
+) -> tuple[str, ...]:
+    """Return the names of a few predicates as users write them."""
+    shown = tuple(show_name(p.name, prefixes) for p in sorted(predicates)[:MOST_NAMES])
+    return shown if len(predicates) <= MOST_NAMES else (*shown, "...")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import import_module
 
 from stratalog.facts.engine import Engine
@@ -30,6 +31,19 @@ SECONDS_PER_MARK = 3e-8
 """About what it takes to delete a fact and to add it again, without its rules."""
 
 
+MOST_USES = 64
+"""Updates after which facts are counted again, even if relations take the same room."""
+
+
+@dataclass(slots=True)
+class _Estimate:
+    """How long it takes to rematerialise a stratum, while relations have this size."""
+
+    size: int
+    seconds: float
+    uses: int = 0
+
+
 class Maintenance:
     """Gives strata to algorithms, and remembers from update to update what they have cost."""
 
@@ -38,9 +52,18 @@ class Maintenance:
         self._auto = Auto(self._seconds)
         self._by_rule: dict[int, float] | None = None  # seconds, when all was materialised
         self._per_fact: dict[frozenset[Predicate], float] = {}
+        self._estimates: dict[frozenset[Predicate], _Estimate] = {}
 
     def _seconds(self, stratum: Stratum) -> float:
-        """Return about how long it takes to rematerialise a stratum."""
+        """Return about how long it takes to rematerialise a stratum; small updates ask often."""
+        size = self._host.nbytes()
+        known = self._estimates.get(stratum.predicates)
+        if known is None or known.size != size or known.uses >= MOST_USES:
+            known = self._estimates[stratum.predicates] = _Estimate(size, self._estimate(stratum))
+        known.uses += 1
+        return known.seconds
+
+    def _estimate(self, stratum: Stratum) -> float:
         rows = sum(self._host.rows(p) for p in stratum.predicates)
         per_fact = self._per_fact.get(stratum.predicates)
         if per_fact is None:

@@ -14,11 +14,11 @@ import pyarrow as pa
 from stratalog.errors import StoreError
 from stratalog.facts.labels import STORED, I
 from stratalog.knowledge.adapters import Counts, Host, Ids, Labels
-from stratalog.knowledge.replan import planned_predicates
 from stratalog.lang.parse import parse_program
 from stratalog.lang.printer import show
 from stratalog.lang.syntax import Aggregate, Predicate
 from stratalog.pipeline.dictionary import Dictionary
+from stratalog.pipeline.manifest import JSON
 from stratalog.pipeline.snapshot import Delta, Snapshot
 from stratalog.pipeline.store import Store
 from stratalog.plan.program import plan_program
@@ -37,7 +37,7 @@ class _Relations(Mapping[Predicate, pa.Table]):
 
     def __init__(self, host: Host, plan: Plan) -> None:
         self._host = host
-        planned, in_rules = planned_predicates(plan), _mentioned(plan)
+        planned, in_rules = plan.predicates, _mentioned(plan)
         # A relation without facts is kept if nothing else tells that there is such a predicate.
         self._predicates = [
             p for p in host.predicates() if p in planned and (p not in in_rules or host.rows(p))
@@ -94,7 +94,12 @@ def check_current(kb: KnowledgeBase) -> None:
         kb._store.check_current(kb._version)
 
 
-def commit_update(kb: KnowledgeBase, outcome: Outcome, profile: list[dict[str, Any]]) -> None:
+def commit_update(
+    kb: KnowledgeBase,
+    outcome: Outcome,
+    profile: list[dict[str, Any]],
+    streams: Mapping[str, JSON] | None = None,
+) -> None:
     """Write a version of what an update has changed, or of everything.
 
     The knowledge base is of the new version once that exists, whatever is raised afterwards.
@@ -106,7 +111,12 @@ def commit_update(kb: KnowledgeBase, outcome: Outcome, profile: list[dict[str, A
     unchanged = stored - set(changed)
     try:
         store.commit(
-            saved, expected=before, unchanged=unchanged, changed=changed, extends_dictionary=True
+            saved,
+            expected=before,
+            unchanged=unchanged,
+            changed=changed,
+            extends_dictionary=True,
+            streams=streams,
         )
     finally:
         kb._version = max(before, store.written)
@@ -115,7 +125,7 @@ def commit_update(kb: KnowledgeBase, outcome: Outcome, profile: list[dict[str, A
 def _deltas(kb: KnowledgeBase, outcome: Outcome) -> Iterator[tuple[Predicate, Delta]]:
     """Yield how each relation that changed differs from the stored one."""
     facts, explicit = outcome.more_facts(), outcome.more_explicit()
-    planned = planned_predicates(kb._plan)
+    planned = kb._plan.predicates
     for predicate, columns, labels, counts in kb._host.changed():
         if predicate not in planned:
             continue  # of a rule that was removed

@@ -21,14 +21,9 @@ from stratalog.plan.triples import is_triple_shaped
 _FRESH = count(1 << 30)  # indexes that no rule of any plan has had: engines keep plans by index
 
 
-def planned_predicates(plan: Plan) -> set[Predicate]:
-    """Return the predicates of all strata: only these can have facts."""
-    return {p for stratum in plan.strata for p in stratum.predicates}
-
-
 def with_predicates(plan: Plan, program: Program, new: Iterable[Predicate]) -> Plan:
     """Return the plan for facts of more predicates, the same one if it knows them all."""
-    known = planned_predicates(plan)
+    known = plan.predicates
     fresh = {p for p in new if not (plan.stored_as_triples and is_triple_shaped(p))} - known
     if not fresh:
         return plan

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import cast
 
 from stratalog.errors import EngineError
@@ -31,7 +31,9 @@ class Rounds:
         return cast("Engine[PlannedRule]", self)
 
     def __getattr__(self, name: str) -> object:
-        return getattr(self._engine, name)
+        found = getattr(self._engine, name)
+        setattr(self, name, found)  # small updates ask for the same methods again and again
+        return found
 
     def mark(self, batch: Batch, label: Label) -> None:
         if label in (D, A) and batch:
@@ -43,17 +45,17 @@ class Rounds:
 class Endless:
     """Stops a recursion through BIND that makes values without end, unless a limit will."""
 
-    def __init__(self, strata: Iterable[Stratum], options: Options) -> None:
-        is_bounded = options.max_facts is not None or options.timeout is not None
-        self._rules = {} if is_bounded else {s: text for s in strata if (text := _binds(s))}
+    def __init__(self, options: Options) -> None:
+        self._is_bounded = options.max_facts is not None or options.timeout is not None
 
     def check(self, stratum: Stratum, rounds: int) -> None:
         """Raise if a stratum has taken too many rounds."""
-        if rounds > MOST_ROUNDS_WITH_BIND and stratum in self._rules:
+        if rounds <= MOST_ROUNDS_WITH_BIND or self._is_bounded:
+            return
+        if text := _binds(stratum):
             raise EngineError(
                 "E104",
-                f"no end after {MOST_ROUNDS_WITH_BIND:,} rounds of a recursion with BIND: "
-                + self._rules[stratum],
+                f"no end after {MOST_ROUNDS_WITH_BIND:,} rounds of a recursion with BIND: {text}",
                 help="bound the values with FILTER, or set max_facts= or timeout= to go on",
             )
 

@@ -24,7 +24,7 @@ def as_words(columns: Sequence[Ids]) -> Words:
 
 def distinct(columns: Sequence[Ids], size: int) -> int:
     """Return the number of different rows; a fact without arguments is there or not."""
-    return int(np.unique(as_words(columns)).size) if columns else min(size, 1)
+    return int(np.unique(as_words(columns)).size) if columns and size > 1 else min(size, 1)
 
 
 def missing(

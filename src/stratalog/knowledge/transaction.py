@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from stratalog.knowledge.replan import planned_predicates, rule_constants
+from stratalog.knowledge.replan import rule_constants
 
 if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase
@@ -50,5 +50,5 @@ def _prepare(kb: KnowledgeBase) -> None:
     """Make what plans of rules refer to by number: it must outlive a change that is undone."""
     if kb._prepared is not kb._plan:  # noqa: SLF001
         kb._dictionary.encode(sorted(rule_constants(kb._plan)))  # noqa: SLF001
-        kb._host.prepare(planned_predicates(kb._plan))  # noqa: SLF001
+        kb._host.prepare(kb._plan.predicates)  # noqa: SLF001
         kb._prepared = kb._plan  # noqa: SLF001

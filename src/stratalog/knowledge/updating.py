@@ -8,7 +8,7 @@ What is public here are methods of KnowledgeBase, kept in a file of their own.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from stratalog.facts.interrupts import held
@@ -25,9 +25,13 @@ from stratalog.knowledge.programs import edit_program
 from stratalog.knowledge.progress import Reporter, reporter
 from stratalog.knowledge.transaction import Transaction
 from stratalog.lang.syntax import Predicate
+from stratalog.pipeline.manifest import JSON
 
 if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase
+
+Mark = Callable[[Changes], Mapping[str, JSON]]
+"""Told what is about to be committed, it returns how far streams have come with it."""
 
 
 def update(
@@ -45,15 +49,20 @@ def update(
     A fact that is inserted and deleted is inserted. A knowledge base with a store has a new version
     there when this returns. If anything goes wrong, nothing has changed.
     """
-    wish = Wish(insert, delete, add_rules, remove_rules, _algorithm(self, maintenance))
-    with held(), self._lock, full_memory_explained("updating"):
-        persist.check_current(self)
-        with Transaction(self) as transaction, reporter(self._options.progress) as report:
-            done = _Done(self, wish, report)
-            if done.is_needed:
-                done.save(transaction, report)
+    return run(self, Wish(insert, delete, add_rules, remove_rules, algorithm(self, maintenance)))
+
+
+def run(kb: KnowledgeBase, wish: Wish, mark: Mark | None = None) -> Changes:
+    """Do an update; with `mark` it makes a version even if nothing changes."""
+    with held(), kb._lock, full_memory_explained("updating"):
+        persist.check_current(kb)
+        with Transaction(kb) as transaction, reporter(kb._options.progress) as report:
+            done = _Done(kb, wish, report)
+            is_kept = done.is_needed or mark is not None
+            if is_kept:
+                done.save(transaction, report, mark)
             changes = done.changes()
-            if done.is_needed:
+            if is_kept:
                 transaction.keep()
             return changes
 
@@ -68,7 +77,7 @@ def what_if(
     remove_rules: object = None,
 ) -> Changes:
     """Return what `update` would change; nothing is changed."""
-    wish = Wish(insert, delete, add_rules, remove_rules, _algorithm(self, maintenance))
+    wish = Wish(insert, delete, add_rules, remove_rules, algorithm(self, maintenance))
     with (
         held(),
         self._lock,
@@ -82,7 +91,7 @@ def what_if(
         return changes
 
 
-def _algorithm(kb: KnowledgeBase, given: str | None) -> str:
+def algorithm(kb: KnowledgeBase, given: str | None) -> str:
     """Return the choice of `maintenance`, of this update or of the knowledge base."""
     if given is None:
         return kb._options.maintenance
@@ -96,7 +105,7 @@ class _Done:
         self._kb = kb
         self._begun = time.perf_counter()
         self._phases: dict[str, float] = {}
-        before, shown = totals(kb), set(kb.visible())
+        before, shown = totals(kb), kb.names()
         edit = edit_program(kb._program, wish.add_rules, wish.remove_rules)
         self._given = read_given(kb, wish, edit, report)
         self._end("read")
@@ -123,7 +132,7 @@ class _Done:
         triples = self._kb._plan.stored_as_triples
         return visible_facts(facts, self._kb._dictionary, triples=triples)
 
-    def _note_facts(self, before: Totals, shown: set[Predicate]) -> None:
+    def _note_facts(self, before: Totals, shown: Mapping[Predicate, str]) -> None:
         """Bring up to date what the knowledge base knows about its facts."""
         kb, outcome, given = self._kb, self._outcome, self._given.insert
         kb._totals = Totals(
@@ -133,8 +142,8 @@ class _Done:
         changed = {predicate for predicate, _, _ in (*self._added, *self._removed)}
         if self._is_edited:
             kb._visible = kb._names = None
-        elif not changed <= shown:
-            kb._visible, kb._names = sorted(shown | changed), None
+        elif not changed <= shown.keys():
+            kb._visible, kb._names = sorted(shown.keys() | changed), None
         kb._program = without(kb._program, self._visible(outcome.deleted), kb)
         new = {p: given.origin(p) for p in given.predicates() if p not in kb._origins}
         rdf = {p: "rdf" for p in given.predicates() if given.origin(p) == "rdf"}
@@ -160,15 +169,16 @@ class _Done:
             "per_stratum": outcome.per_stratum,
         }
 
-    def save(self, transaction: Transaction, report: Reporter) -> None:
+    def save(self, transaction: Transaction, report: Reporter, mark: Mark | None) -> None:
         """Commit to the store, if there is one; what is on disk then is kept in memory too."""
         kb = self._kb
         if kb._store is None:
             return
         report("save", str(kb._store.path))
         begun, before = time.perf_counter(), kb._version
+        streams = None if mark is None else mark(self.changes())
         try:
-            persist.commit_update(kb, self._outcome, self._profile)
+            persist.commit_update(kb, self._outcome, self._profile, streams)
         finally:
             if kb._version > before:
                 transaction.keep()

@@ -47,8 +47,12 @@ class Stratum:
     recursive: tuple[PlannedRule, ...]
     reads: frozenset[Predicate] = field(init=False, repr=False, compare=False)
     """The predicates in the bodies of its rules."""
+    aggregates: bool = field(init=False, repr=False, compare=False)
+    """Whether a rule has an aggregate."""
 
     def __post_init__(self) -> None:
+        has_one = any(rule.grouping is not None for rule in self.nonrecursive)
+        object.__setattr__(self, "aggregates", has_one)
         atoms = (a for r in (*self.nonrecursive, *self.recursive) for a in (*r.body, *r.negated))
         object.__setattr__(self, "reads", frozenset(a.predicate for a in atoms))
 
@@ -61,3 +65,12 @@ class Plan:
     strata: tuple[Stratum, ...]
     hidden: frozenset[Predicate]
     stored_as_triples: bool = False  # the IRI-named unary and binary relations live in TRIPLE
+    predicates: frozenset[Predicate] = field(init=False, repr=False, compare=False)
+    """The predicates of all strata: only these can have facts."""
+    rule_of: dict[int, PlannedRule] = field(init=False, repr=False, compare=False)
+    """The rules by index."""
+
+    def __post_init__(self) -> None:
+        found = frozenset(p for stratum in self.strata for p in stratum.predicates)
+        object.__setattr__(self, "predicates", found)
+        object.__setattr__(self, "rule_of", {rule.index: rule for rule in self.rules})

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
+from stratalog.facts.counts import Count
 from stratalog.facts.engine import Engine, Regrouped
 from stratalog.facts.labels import A, D, E, I
 from stratalog.facts.sets import Batch, FactSet, Over
@@ -83,10 +84,14 @@ def update(
         changes = _changes(engine, stratum, (deleted, inserted), (lost, gained))
         if has_changed:
             done = _rematerialise(engine, stratum, changes)
+        elif not (stratum.nonrecursive or stratum.recursive):
+            done = _follow(engine, changes)
         else:
             done = maintain(engine, stratum, _regrouped(engine, stratum, changes))
-        different |= lost.add(engine.settle(done.deleted - A))
-        different |= gained.add(engine.settle(done.added - D))
+        if done.deleted:
+            different |= lost.add(engine.settle(done.deleted - A))
+        if done.added:
+            different |= gained.add(engine.settle(done.added - D))
         touched += done
     updated = Updated(lost.total(), gained.total())
     engine.unmark(deleted, E)  # L6
@@ -143,11 +148,21 @@ def _regrouped(
     engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChanges
 ) -> StratumChanges:
     # Differs: an aggregate is recomputed group by group; each of its facts has C_nr = 1.
-    if all(rule.grouping is None for rule in stratum.nonrecursive):
+    if not stratum.aggregates:
         return changes
     lost, gained = changes.lost, changes.gained
     regrouped = engine.regroup(stratum.nonrecursive, OLD, NEW, lost, gained)
     return changes._replace(regrouped=regrouped)
+
+
+def _follow(engine: Engine[PlannedRule], changes: StratumChanges) -> Changed:
+    """Delete and insert the facts of a stratum without rules, on which all algorithms agree."""
+    deleted, inserted = changes.deleted, changes.inserted
+    engine.change_count(deleted, Count.NONRECURSIVE, -1)
+    engine.mark(deleted, D)
+    engine.change_count(inserted, Count.NONRECURSIVE, 1)
+    engine.mark(inserted, A)
+    return Changed(deleted, inserted)
 
 
 def _rematerialise(
@@ -158,9 +173,9 @@ def _rematerialise(
     return rematerialise.maintain(engine, stratum, changes)
 
 
-def joined(engine: Engine[PlannedRule], batches: Iterable[Batch]) -> Batch:
+def joined(engine: Engine[PlannedRule], batches: Sequence[Batch]) -> Batch:
     """Return the facts of all batches; if only one has any, that is it."""
-    found = [batch for batch in batches if batch]
+    found = [batch for batch in batches if batch] or batches[:1]
     return found[0] if len(found) == 1 else engine.settle(together(found))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from threading import Lock
 from typing import Any
 
@@ -151,12 +151,12 @@ class Contents:
         for relation in self.by_number:
             relation.trim()
 
-    def parts(self, batch: Batch) -> Iterator[tuple[Relation, Ids]]:
-        """Yield the relations of a batch with their rows."""
+    def parts(self, batch: Batch) -> list[tuple[Relation, Ids]]:
+        """Return the relations of a batch with their rows."""
         if not isinstance(batch, ColumnarBatch):
             raise TypeError(f"a {type(batch).__name__} of another engine")
-        for number, rows in batch.rows.items():
-            yield self.by_number[number], rows
+        by_number = self.by_number
+        return [(by_number[number], rows) for number, rows in batch.rows.items()]
 
     def read(self, predicate: Predicate, described: FactSet) -> tuple[list[Ids], int]:
         """Return copies of the columns of a predicate's facts in a set, and how many there are."""

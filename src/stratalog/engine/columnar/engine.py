@@ -211,7 +211,7 @@ class ColumnarEngine(Contents):
 
     def limit_work(self, more: int | None, seconds: float = inf) -> None:
         self._most_work = None if more is None else self.work() + more
-        self._deadline = time.process_time() + seconds
+        self._deadline = inf if seconds == inf else time.process_time() + seconds
 
     def slice_of_work(self, usual: int) -> int:
         """Return how much a kernel may do before it looks at limits."""
@@ -271,11 +271,12 @@ class ColumnarEngine(Contents):
 
     def check(self) -> None:
         """Raise if a limit is reached."""
-        if self._most_work is not None and (
-            self.work() >= self._most_work or time.process_time() > self._deadline
-        ):
+        if self._most_work is not None and (self.work() >= self._most_work or self._is_late()):
             raise BudgetSpentError
         super().check()
+
+    def _is_late(self) -> bool:
+        return self._deadline < inf and time.process_time() > self._deadline
 
     def _can_fire(self, rule: PlannedRule) -> bool:
         """Return False if a body atom's relation is empty: such a rule need not even be planned."""
@@ -320,7 +321,7 @@ class ColumnarEngine(Contents):
         if delta is None:
             return frozenset()
         self.mark(self._marked(delta, index), label)
-        parts = list(self.parts(delta))
+        parts = self.parts(delta)
         for relation, rows in parts:
             relation.set_delta(rows, negated=label is DELTA_NEGATED)
         return frozenset(relation.predicate for relation, _ in parts)

@@ -41,15 +41,18 @@ class Lanes:
             self._fit_before(lane)
 
     def _fit_before(self, lane: int) -> None:
-        """Let the counts of a lane be as many as its touched rows, or none."""
-        size = self._touched[lane].size if self._remembers else 0
-        kept = self._before[lane]
-        if kept.size != size:
+        """Let a lane have room for the counts of its touched rows, if they are remembered."""
+        size, kept = self._touched[lane].size, self._before[lane]
+        if not self._remembers:
+            self.table[lane, memory.LANE_BEFORE] = 0
+            if kept.size > LONG:  # a short one is kept for the next update
+                self._account(-kept.nbytes)
+                self._before[lane] = NO_COUNTS
+            return
+        if kept.size < size:
             self._account(8 * (size - kept.size))
-            longer = self._before[lane] = np.empty(size, np.int64)
-            longer[: min(size, kept.size)] = kept[:size]
-        address = self._before[lane].ctypes.data if size else 0
-        self.table[lane, memory.LANE_BEFORE] = address
+            kept = self._before[lane] = np.concatenate([kept, np.empty(size - kept.size, np.int64)])
+        self.table[lane, memory.LANE_BEFORE] = kept.ctypes.data if size else 0
 
     def describe(self, d: npt.NDArray[np.int64]) -> None:
         """Write where the lanes are into the relation's descriptor."""

@@ -13,6 +13,9 @@ from stratalog.lang.syntax import Predicate
 
 Table = npt.NDArray[np.bool_]
 
+MOST_CONSTANTS = 256
+"""Algorithms have a few sets each, made once; the others are made for one question."""
+
 
 def membership_table(described: FactSet, predicate: Predicate | None = None) -> Table:
     """Return t such that the predicate's fact whose label word is w is in `described` iff t[w]."""
@@ -44,13 +47,20 @@ class Sets:
 
     def __init__(self) -> None:
         self._numbers: dict[FactSet | tuple[FactSet, Predicate], int] = {}
+        self._constants: dict[int, tuple[FactSet, int]] = {}  # by identity: hashing takes long
         self._adding = Lock()
         self.tables: Table = np.zeros((8, 1 << LABELS), np.bool_)
 
     def number(self, described: FactSet, predicate: Predicate) -> int:
         """Return the number of the set's table for facts of a predicate."""
+        known = self._constants.get(id(described))
+        if known is not None and known[0] is described:
+            return known[1]
         number = self._numbers.get(described)
-        if number is None:
+        if number is not None:
+            if len(self._constants) < MOST_CONSTANTS:
+                self._constants[id(described)] = described, number
+        else:
             number = self._numbers.get((described, predicate))
         return self._add(described, predicate) if number is None else number
 

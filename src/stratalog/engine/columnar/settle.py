@@ -21,11 +21,16 @@ if TYPE_CHECKING:
 
 Rows = dict[int, npt.NDArray[np.uint32]]
 
+BOUNDED = (Minus, Meet)  # sets that hold nothing which their left side does not
+
 
 def settle(engine: ColumnarEngine, described: FactSet) -> ColumnarBatch:
     """Return the facts that `described` stands for now."""
-    if isinstance(described, ColumnarBatch):
-        return described
+    bound = described
+    while isinstance(bound, BOUNDED):
+        bound = bound.left
+    if isinstance(bound, ColumnarBatch) and (bound is described or not bound.rows):
+        return bound  # nothing is left of nothing, as in the last round of every algorithm
     rows = _rows(engine, described)
     return ColumnarBatch({n: r for n, r in rows.items() if r.size})
 
@@ -78,8 +83,8 @@ def _keep(engine: ColumnarEngine, rows: Rows, described: FactSet, *, wanted: boo
     if not rows:
         return rows
     if isinstance(described, Over):
-        inside = {engine.relation(p).number for p in described.predicates}
-        return {n: r for n, r in rows.items() if (n in inside) == wanted}
+        named, inside = engine.by_number, described.predicates
+        return {n: r for n, r in rows.items() if (named[n].predicate in inside) == wanted}
     if isinstance(described, Supported):
         return {n: _supported(engine, n, r, described, wanted=wanted) for n, r in rows.items()}
     if _is_labels(described):
