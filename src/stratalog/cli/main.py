@@ -15,7 +15,18 @@ from typing import Annotated, NoReturn
 import typer
 
 from stratalog import __version__
-from stratalog.cli import bench, facts, generate, materialise, plan, query, stores, update, warmup
+from stratalog.cli import (
+    bench,
+    facts,
+    generate,
+    materialise,
+    plan,
+    query,
+    stores,
+    stream,
+    update,
+    warmup,
+)
 from stratalog.cli.show import show_error
 from stratalog.errors import EngineError, StratalogError
 
@@ -25,7 +36,7 @@ OK, USER, USAGE, INTERNAL, ENGINE = range(5)
 STATUS_OF_CODE = {"E120": USAGE, "E121": USER, "E125": USER, "E206": USAGE}
 """Options are checked by the library, whose errors about them are no failures of an engine."""
 
-NOT_YET = ("explain", "stream")
+NOT_YET = ("explain",)
 
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]  # click's, or typer's own
 
@@ -44,7 +55,7 @@ Examples:
 
 stratalog COMMAND --help explains a command.""",
 )
-for module in (materialise, update, facts, query, plan, stores, generate, bench, warmup):
+for module in (materialise, update, stream, facts, query, plan, stores, generate, bench, warmup):
     module.register(app)
 
 

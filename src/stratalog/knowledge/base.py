@@ -16,7 +16,7 @@ from stratalog.facts.interrupts import held
 from stratalog.facts.labels import E, I
 from stratalog.facts.limits import full_memory_explained
 from stratalog.facts.sets import FactSet
-from stratalog.knowledge import accounts, asking, frames, persist, updating
+from stratalog.knowledge import accounts, asking, frames, persist, streaming, updating
 from stratalog.knowledge.adapters import ClosedHost, Host, Ids
 from stratalog.knowledge.maintenance import Maintenance
 from stratalog.knowledge.options import Options
@@ -265,6 +265,7 @@ class KnowledgeBase:
     frame = frames.frame
     views = frames.views
     publish = frames.publish
+    stream = streaming.stream
 
     # -- the store
 

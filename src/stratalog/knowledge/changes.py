@@ -54,6 +54,11 @@ class ChangedTables(Mapping[str, "pa.Table"]):
         return len(self._facts)
 
     @property
+    def facts(self) -> dict[str, ChangedFacts]:
+        """The facts as they are kept, not decoded."""
+        return dict(self._facts)
+
+    @property
     def sizes(self) -> dict[str, int]:
         """The number of facts per predicate; nothing is decoded for it."""
         return {name: facts.size for name, facts in self._facts.items()}

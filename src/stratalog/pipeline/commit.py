@@ -45,6 +45,7 @@ class Intent:
     unchanged: Collection[Predicate] = ()
     changed: Mapping[Predicate, Delta] = field(default_factory=dict)
     extends_dictionary: bool = False
+    streams: Mapping[str, JSON] = field(default_factory=dict)
 
     @property
     def builds_on_stored(self) -> bool:
@@ -94,6 +95,7 @@ class Draft:
             plan=self._write_document("plan", snapshot.plan),
             dictionary=dictionary,
             relations=relations,
+            streams={**(self.before.streams if self.before else {}), **intent.streams},
         )
         flush_files(self.written)
         flush_folder(self.root / DATA)

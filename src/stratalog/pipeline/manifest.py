@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +63,7 @@ class Manifest:
     plan: FilePart
     dictionary: tuple[FilePart, ...]
     relations: tuple[RelationParts, ...]
+    streams: dict[str, JSON] = field(default_factory=dict)  # how far each has come
 
     @property
     def facts(self) -> int:
@@ -102,6 +103,8 @@ def to_bytes(manifest: Manifest) -> bytes:
         "dictionary": {"scheme": PLAIN, "files": [_file_fields(f) for f in manifest.dictionary]},
         "relations": [_relation_fields(relation) for relation in manifest.relations],
     }
+    if manifest.streams:
+        fields["streams"] = manifest.streams
     return _seal(fields)
 
 
@@ -174,6 +177,7 @@ def _parse(fields: dict[str, Any], path: Path) -> Manifest:
         plan=_parse_file(fields["plan"], path),
         dictionary=tuple(_parse_file(file, path) for file in dictionary["files"]),
         relations=tuple(_parse_relation(relation, path) for relation in fields["relations"]),
+        streams=dict(fields.get("streams", {})),
     )
 
 

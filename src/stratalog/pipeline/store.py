@@ -104,6 +104,10 @@ class Store:
         """Return the statistics saved with a version, the current one by default."""
         return self._manifest(version).statistics
 
+    def streams(self, version: int | None = None) -> dict[str, JSON]:
+        """Return how far each stream had come with a version, the current one by default."""
+        return dict(self._manifest(version).streams)
+
     def read(
         self, version: int | None = None, predicates: Collection[Predicate] | None = None
     ) -> Snapshot:
@@ -138,6 +142,7 @@ class Store:
         unchanged: Collection[Predicate] = (),
         changed: Mapping[Predicate, Delta] | None = None,
         extends_dictionary: bool = False,
+        streams: Mapping[str, JSON] | None = None,
     ) -> int:
         """Save a version on top of version `expected` and return its number; all or nothing.
 
@@ -146,8 +151,11 @@ class Store:
         difference, unless differences are so many that the relation is written anew. Constants
         that `expected` stored are not written again; whether the snapshot begins with the same
         ones is checked row by row, unless the caller vouches for it with `extends_dictionary`.
+        `streams` says how far some streams have come; others are where they were.
         """
-        intent = Intent(note, frozenset(unchanged), changed or {}, extends_dictionary)
+        intent = Intent(
+            note, frozenset(unchanged), changed or {}, extends_dictionary, streams or {}
+        )
         with failures(self.path, "write to the store"):
             with shared_lock(self.path / layout.LOCK):
                 self._commit(snapshot, expected, intent)

@@ -288,10 +288,11 @@ def _add_ready(
             known.add(step.builtin.variable)
 
 
-def sizes_changed(before: Mapping[Predicate, float], statistics: Statistics) -> bool:
-    """Return whether a relation has grown or shrunk by an order of magnitude since `before`."""
-    order = 8.0
+def sizes_changed(
+    before: Mapping[Predicate, float], statistics: Statistics, factor: float
+) -> bool:
+    """Return whether a relation has grown or shrunk by more than this factor since `before`."""
     return any(
-        not (old / order <= max(1.0, statistics.rows(p)) <= old * order)
+        not (old / factor <= max(1.0, statistics.rows(p)) <= old * factor)
         for p, old in before.items()
     )

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from stratalog.engine.columnar.engine import ColumnarEngine
 
 LARGE = sized(4096, 2)  # facts of a delta that need not be read first: work follows smaller ones
+ORDER = 8.0  # how much a relation may grow before rules that read it are planned anew
+MUCH = 2.0  # the same where a large delta is worth the time
 
 
 @dataclass(slots=True, eq=False)
@@ -127,7 +129,8 @@ class Planner:
             if size_class and known.reads_old and _is_everything(delta):
                 continue
             planned = known.by_class.get(size_class)
-            if planned is None or (planned.checked != growths and self.is_outdated(planned)):
+            much = MUCH if size_class else ORDER
+            if planned is None or (planned.checked != growths and self.is_outdated(planned, much)):
                 rows = float(delta.delta_rows.size) if delta and size_class else None
                 outputs = version.rule.head.args
                 planned = self._plan(version, outputs, pos, neg, mode, rows)
@@ -163,13 +166,13 @@ class Planner:
         """Return the plan of a version whose bindings, not its heads, are asked for."""
         return self._plan(version, outputs, pos, neg, UNCOUNTED)
 
-    def is_outdated(self, planned: Planned) -> bool:
+    def is_outdated(self, planned: Planned, factor: float = ORDER) -> bool:
         """Return whether sizes have changed so much that another join order may be better."""
         growths = self._engine.directory.growths
         if planned.checked == growths:
             return False
         planned.checked = growths
-        return sizes_changed(planned.sizes, self._engine.statistics)
+        return sizes_changed(planned.sizes, self._engine.statistics, factor)
 
     def _plan(
         self,
