@@ -118,7 +118,9 @@ def _exercise_large() -> None:
     )
     random = np.random.default_rng(0)
     links = random.integers(0, 400, (8_000, 2))
-    scattered = random.integers(0, 2_000_000, (1_100_000, 2))
+    scattered = random.integers(0, 100_000, (1_100_000, 2))
     nodes = np.arange(40_000)[:, None]
-    facts = {"value": value, "link": links, "scattered": scattered, "node": nodes}
+    hub = np.arange(500)[:, None] * [0, 1]
+    keyed = np.concatenate([nodes * [1, 0], hub])
+    facts = {"value": value, "link": links, "scattered": scattered, "node": nodes, "keyed": keyed}
     materialise(LARGE, facts, progress=False, threads=2)

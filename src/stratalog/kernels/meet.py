@@ -22,6 +22,7 @@ from stratalog.kernels.index import (
     layout_address,
 )
 from stratalog.kernels.jit import kernel
+from stratalog.kernels.lookups import CONSTANT, MET, find_facts
 from stratalog.kernels.memory import (
     ARITY,
     CAPACITY,
@@ -42,12 +43,10 @@ from stratalog.kernels.sorted_lists import (
 )
 from stratalog.kernels.steps import (
     BLOCK,
-    CONSTANT,
     DESCRIPTOR,
     EXHAUSTED,
     INDEX,
     LISTS,
-    MET,
     N_ACTIVE,
     N_COPIES,
     N_IN,
@@ -59,7 +58,6 @@ from stratalog.kernels.steps import (
     SCAN_SLICE,
     WORK,
     copy_variables,
-    find_facts,
 )
 
 # The step: [operation, atoms, variable, 0, 0, 0, 0, copies], the copies, the offset of each atom

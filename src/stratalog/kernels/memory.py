@@ -31,7 +31,8 @@ NEGATED_DELTA = 12
 N_NEGATED_DELTA = 13
 LANES = 14  # address of int64[n_lanes * LANE_WIDTH]
 PAGED = 15  # 0, or the bits of a constant that do not choose its page: see below
-COLUMNS = 16  # addresses of uint32[capacity], `arity` of them; then the indexes
+CHAIN = 16  # address of uint32[capacity], if two columns are paged: the next row of the same key
+COLUMNS = 17  # addresses of uint32[capacity], `arity` of them; then the indexes
 
 EVERY_COLUMN = -1
 
@@ -48,6 +49,7 @@ LANE_WIDTH = 8  # a cache line, so that threads do not write to each other's
 
 OVERFLOW = -1  # a count would exceed 32 bits, or 64
 NO_ROOM = -2  # for rows, or to list touched ones
+LONG_CHAIN = -3  # less the number of the segment: a key of it has too many rows
 
 # Fields of a membership segment.
 SEGMENT_SLOTS = 0  # address of uint32[n_slots]: rows by hash, NULL where empty
@@ -56,9 +58,11 @@ SEGMENT_ROWS = 2
 SEGMENT_ROOM = 3  # rows up to which it need not grow
 SEGMENT_WIDTH = 4
 
-# A paged segment, of a relation with one column, is not hashed: its slots are a directory, which
-# has the number of each page or NULL, and pages of rows by constant. All of it is stored inverted:
-# then what nobody has used yet is zero, and costs no memory.
+# A paged segment is not hashed: its slots are a directory, which has the number of each page or
+# NULL, and pages of rows by constant. All of it is stored inverted: then what nobody has used yet
+# is zero, and costs no memory. With two columns, the constant is that of the column which chooses
+# segments, and rows of the same one are chained, the newest first; a segment in which that takes
+# long is hashed after all, and its number of slots is stored below zero.
 SEGMENT_DIRECTORY = SEGMENT_N_SLOTS  # length of the directory
 SEGMENT_PAGES = SEGMENT_ROWS  # pages in use
 SEGMENT_PAGE_ROOM = SEGMENT_ROOM

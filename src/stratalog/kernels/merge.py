@@ -39,42 +39,26 @@ from stratalog.kernels.memory import (
     u16,
     u32,
 )
+from stratalog.kernels.merge_paged import merge_chained, merge_paged
+from stratalog.kernels.modes import (
+    AS_EXPLICIT,
+    BLOCK,
+    EXPLICIT_BIT,
+    I32_MAX,
+    I64_MAX,
+    LOWER,
+    SEEN_BIT,
+    TAKEN,
+    add_to_count,
+)
 from stratalog.kernels.rows import (
     EMPTY,
     NEIGHBOURS,
     hash_step,
     is_same,
-    new_page_slot,
-    page_slot,
-    page_slots,
     segment_of,
     slot_of,
 )
-from stratalog.kernels.sizes import sized
-
-_I32_MAX = np.int64(2**31 - 1)
-_I64_MAX = np.int64(2**63 - 1)
-
-EXPLICIT_BIT = np.uint16(1 << 0)
-SEEN_BIT = np.uint16(1 << 6)
-
-TAKEN = sized(1024, 3)  # rows that a lane takes at once where it shares a relation
-BLOCK = sized(256, 2)  # candidates whose slots are fetched together, so that cache misses overlap
-
-# What `merge` does with each candidate besides storing it: 0 and 1 raise a count, 2 and 3 lower it.
-LOWER = 2
-UNCOUNTED = -1
-AS_EXPLICIT = -2
-
-
-@kernel
-def _count(counts, row, weight, most):
-    """Change a count, unless it would exceed what it can hold; return whether it was changed."""
-    before = np.int64(counts[row])
-    if weight > 0 and before > most - weight:
-        return False
-    counts[row] = before + weight
-    return True
 
 
 @kernel
@@ -95,8 +79,11 @@ def merge(d, number, facts, weights, begin, end, mode, ahead):
     Threads may merge at once, each in its lane, facts of different segments.
     """
     arity = d[ARITY]
+    if d[PAGED] != 0 and arity == 1:
+        return merge_paged(d, lane_of(d, number), facts[0], weights, begin, end, mode)
     if d[PAGED] != 0:
-        return _merge_paged(d, lane_of(d, number), facts[0], weights, begin, end, mode)
+        lane = lane_of(d, number)
+        return merge_chained(d, lane, facts[0], facts[1], weights, begin, end, mode, ahead)
     if arity == 1 or arity == 2:
         return _merge_narrow(
             d, lane_of(d, number), facts[0], facts[arity - 1], weights, begin, end, mode, ahead
@@ -205,9 +192,9 @@ def _merge_narrow(d, lane, firsts, seconds, weights, begin, end, mode, ahead):
             if mode >= 0:
                 weight = one * weights[k] if weighted else one
                 counted = (
-                    _count(wide, row, weight, _I64_MAX)
+                    add_to_count(wide, row, weight, I64_MAX)
                     if is_wide
-                    else _count(narrow, row, weight, _I32_MAX)
+                    else add_to_count(narrow, row, weight, I32_MAX)
                 )
                 if not counted:
                     lane[LANE_STOP] = OVERFLOW
@@ -229,78 +216,6 @@ def _merge_narrow(d, lane, firsts, seconds, weights, begin, end, mode, ahead):
         d[ROWS] = np.int64(rows)
     lane[LANE_N_TOUCHED] = np.int64(n_touched)
     return np.int64(i)
-
-
-@kernel
-def _merge_paged(d, lane, constants, weights, begin, end, mode):
-    """Do the work of `merge` for a relation with one column whose segments are paged."""
-    capacity = d[CAPACITY]
-    shift = d[PAGED]
-    mask = np.uint64(d[N_SEGMENTS] - 1)
-    segments = i64(d[SEGMENTS], d[N_SEGMENTS] * SEGMENT_WIDTH)
-    labels = u16(d[LABELS], capacity)
-    column = u32(d[COLUMNS], capacity)
-    touched = u32(lane[LANE_TOUCHED], lane[LANE_TOUCHED_CAPACITY])
-    n_touched = np.uint64(lane[LANE_N_TOUCHED])
-    most_touched = np.uint64(lane[LANE_TOUCHED_CAPACITY])
-    narrow = i32(d[COUNT_NONRECURSIVE + (max(mode, 0) & 1)], capacity)
-    wide = i64(d[COUNT_NONRECURSIVE + (max(mode, 0) & 1)], capacity)
-    one = np.int64(-1 if mode >= LOWER else 1)
-    before = i64(lane[LANE_BEFORE], lane[LANE_TOUCHED_CAPACITY])
-    remembers = lane[LANE_BEFORE] != 0
-    is_wide = d[WIDE] != 0
-    lists = mode != AS_EXPLICIT
-    rows = np.uint64(d[ROWS])
-    weighted = weights.size > 0
-    done = np.uint64(end)
-    for k in range(np.uint64(begin), np.uint64(end)):
-        constant = constants[k]
-        at = ((np.uint64(constant) >> NEIGHBOURS) & mask) * np.uint64(SEGMENT_WIDTH)
-        slot = page_slot(segments, at, constant, shift)
-        if slot < 0:
-            slot = new_page_slot(segments, at, constant, shift)
-        if slot < 0:
-            lane[LANE_STOP] = np.int64(at) // SEGMENT_WIDTH
-            done = k
-            break
-        slots = page_slots(segments, at)
-        row = ~slots[slot]
-        if (lists and n_touched == most_touched) or (row == EMPTY and rows == np.uint64(capacity)):
-            lane[LANE_STOP] = NO_ROOM
-            done = k
-            break
-        if row == EMPTY:
-            row = np.uint32(rows)
-            rows += np.uint64(1)
-            column[row] = constant
-            slots[slot] = ~row
-        label = labels[row]
-        if lists and label & SEEN_BIT == 0:
-            labels[row] = label | SEEN_BIT
-            touched[n_touched] = row
-            if remembers:
-                before[n_touched] = wide[row] if is_wide else np.int64(narrow[row])
-            n_touched += np.uint64(1)
-        if mode >= 0:
-            weight = one * weights[k] if weighted else one
-            counted = (
-                _count(wide, row, weight, _I64_MAX)
-                if is_wide
-                else _count(narrow, row, weight, _I32_MAX)
-            )
-            if not counted:
-                lane[LANE_STOP] = OVERFLOW
-                done = k
-                break
-        elif mode == AS_EXPLICIT and label & EXPLICIT_BIT == 0:
-            if is_wide:
-                wide[row] += 1
-            else:
-                narrow[row] += np.int32(1)
-            labels[row] = label | EXPLICIT_BIT
-    d[ROWS] = np.int64(rows)
-    lane[LANE_N_TOUCHED] = np.int64(n_touched)
-    return np.int64(done)
 
 
 @kernel
@@ -365,9 +280,9 @@ def _merge_any(d, lane, facts, weights, begin, end, mode):
         elif mode >= 0:
             weight = one * weights[k] if weights.size > 0 else one
             if is_wide:
-                counted = _count(wide, row, weight, _I64_MAX)
+                counted = add_to_count(wide, row, weight, I64_MAX)
             else:
-                counted = _count(narrow, row, weight, _I32_MAX)
+                counted = add_to_count(narrow, row, weight, I32_MAX)
             if not counted:
                 lane[LANE_STOP] = OVERFLOW
                 return k

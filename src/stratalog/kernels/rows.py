@@ -1,4 +1,4 @@
-"""Rows of a relation: find and enter. `merge.py` inserts, `marks.py` labels and counts."""
+"""Rows of a relation: where their slots are. `find.py` finds, `merge.py` inserts them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from stratalog.kernels.memory import (
     SEGMENT_PAGE_ROOM,
     SEGMENT_PAGES,
     SEGMENT_ROWS,
-    SEGMENT_SLOTS,
     SEGMENT_WIDTH,
     SEGMENTED_BY,
     SEGMENTS,
@@ -100,44 +99,12 @@ def new_page_slot(segments, at, constant, shift):
 
 
 @kernel
-def find_paged(d, segments, constant):
-    """Return the row of a constant in a relation with one column, or NULL."""
-    at = segment_of(d, np.uint64(0), constant)
-    slot = page_slot(segments, at, constant, d[PAGED])
-    return ~page_slots(segments, at)[slot] if slot >= 0 else EMPTY
-
-
-@kernel
 def is_same(d, row, facts, k):
     """Return whether a row holds the fact facts[:, k]."""
     for c in range(d[ARITY]):  # noqa: SIM110  # numba has no `all`
         if u32(d[COLUMNS + c], d[CAPACITY])[row] != facts[c, k]:
             return False
     return True
-
-
-@kernel
-def find(d, facts, k):
-    """Return the row of the fact facts[:, k], or NULL."""
-    arity = d[ARITY]
-    segments = i64(d[SEGMENTS], d[N_SEGMENTS] * SEGMENT_WIDTH)
-    if d[PAGED] != 0:
-        return find_paged(d, segments, facts[0, k])
-    h = np.uint64(arity)
-    for c in range(arity):
-        h = hash_step(h, facts[c, k])
-    leading = facts[max(d[SEGMENTED_BY], 0), k] if arity > 0 else np.uint32(0)
-    at = segment_of(d, h, leading)
-    n_slots = np.uint64(segments[at + np.uint64(SEGMENT_N_SLOTS)])
-    slots = u32(segments[at + np.uint64(SEGMENT_SLOTS)], n_slots)
-    slot = slot_of(h, n_slots)
-    while True:
-        row = slots[slot]
-        if row == EMPTY or is_same(d, row, facts, k):
-            return row
-        slot += np.uint64(1)
-        if slot == n_slots:
-            slot = np.uint64(0)
 
 
 @kernel
@@ -263,7 +230,7 @@ def enter_rows(d, listed, begin, end):
         for c in range(arity):
             h = hash_step(h, u32(d[COLUMNS + c], capacity)[row])
         at = segment_of(d, h, leading[row] if arity > 0 else np.uint32(0))
-        n_slots = np.uint64(segments[at + np.uint64(SEGMENT_N_SLOTS)])
+        n_slots = np.uint64(abs(segments[at + np.uint64(SEGMENT_N_SLOTS)]))
         slots = u32(segments[at], n_slots)
         slot = slot_of(h, n_slots)
         while slots[slot] != EMPTY:
@@ -300,10 +267,3 @@ def count_segments(d, counts):
             h = hash_step(h, u32(d[COLUMNS + c], capacity)[row])
         at = segment_of(d, h, leading[row] if arity > 0 else np.uint32(0))
         counts[at // np.uint64(SEGMENT_WIDTH)] += 1
-
-
-@kernel
-def find_all(d, columns, size, rows):
-    """Write the row of each fact columns[:, i] to rows[i], NULL where it is not stored."""
-    for i in range(size):
-        rows[i] = find(d, columns, i)

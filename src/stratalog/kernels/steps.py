@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from stratalog.kernels.find import find_paged
 from stratalog.kernels.index import chain_head, first_slot
 from stratalog.kernels.jit import kernel
+from stratalog.kernels.lookups import VARIABLE, find_facts, touch
 from stratalog.kernels.memory import (
     ARITY,
     CAPACITY,
@@ -32,16 +34,14 @@ from stratalog.kernels.memory import (
     NEGATED_DELTA,
     PAGED,
     ROWS,
-    SEGMENT_N_SLOTS,
     SEGMENT_WIDTH,
-    SEGMENTED_BY,
     SEGMENTS,
     i64,
     index_offset,
     u16,
     u32,
 )
-from stratalog.kernels.rows import EMPTY, find, find_paged, hash_step, segment_of, slot_of
+from stratalog.kernels.rows import EMPTY
 from stratalog.kernels.sizes import sized
 
 BLOCK = sized(1024, 3)  # bindings per block
@@ -51,9 +51,7 @@ DESCRIPTOR = 1 << 16  # upper bound of a descriptor's length; descriptors know t
 # A step: [operation, relation, index, set, keys, binds, checks, copies], then those lists.
 OPERATION, RELATION, INDEX, SET, N_KEYS, N_BINDS, N_CHECKS, N_COPIES, LISTS = range(9)
 SCAN_DELTA, SCAN_NEGATED_DELTA, SCAN_ALL, SCAN_TABLE, PROBE, MEMBER, ABSENT, MEET = range(8)
-# A key is a kind and a constant or variable; a bind is a column and a variable; a copy is a
-# variable; a check is a column, a kind and a value.
-VARIABLE, CONSTANT, MET = 0, 1, 2
+# A bind is a column and a variable; a copy is a variable; a check is a column, a kind and a value.
 CHECK_CONSTANT, CHECK_VARIABLE, CHECK_COLUMN = 0, 1, 2
 
 # The state of a level.
@@ -197,7 +195,7 @@ def _find_heads(plan, at, d, n, bind, source, key, who, where):
             _fill_key(plan, keys, n_keys, bind, source, b, key)
             where[b] = first_slot(d, index, key)
         column = u32(d[COLUMNS + d[index + INDEX_KEY_COLUMNS]], d[CAPACITY])
-        _touch(column, where, np.uint64(0), np.uint64(n), key)
+        touch(column, where, np.uint64(0), np.uint64(n), key)
     for b in range(n):
         _fill_key(plan, keys, n_keys, bind, source, b, key)
         row = chain_head(d, index, key)
@@ -254,94 +252,6 @@ def probe(plan, at, d, state, s, member, bind, source, target, active, level, ke
 
 
 @kernel
-def _value(kind, value, bind, source, values, origin, k):
-    """Return what stands in a column of candidate k's fact."""
-    if kind == VARIABLE:
-        return bind[source + value, origin[k]]
-    if kind == MET:
-        return values[k]
-    return np.uint32(value)
-
-
-@kernel
-def find_facts(plan, keys, d, bind, source, values, origin, begin, end, found, key):
-    """Write the row of the fact of each candidate begin..end to `found`, NULL if it is not stored.
-
-    Candidate k has the variables of input binding origin[k], and values[k] where a key is MET.
-    """
-    arity = d[ARITY]
-    if d[ROWS] == 0:
-        for k in range(begin, end):
-            found[k] = EMPTY
-    elif d[PAGED] != 0:
-        segments = i64(d[SEGMENTS], d[N_SEGMENTS] * SEGMENT_WIDTH)
-        kind, value = plan[keys], plan[keys + 1]
-        for k in range(begin, end):
-            constant = _value(kind, value, bind, source, values, origin, k)
-            found[k] = find_paged(d, segments, constant)
-    elif arity == 1 or arity == 2:
-        _find_narrow(plan, keys, d, bind, source, values, origin, begin, end, found, key)
-    else:
-        fact = key.reshape((key.size, 1))
-        for k in range(begin, end):
-            for c in range(arity):
-                kind, value = plan[keys + 2 * c], plan[keys + 2 * c + 1]
-                key[c] = _value(kind, value, bind, source, values, origin, k)
-            found[k] = find(d, fact, 0)
-
-
-@kernel
-def _touch(column, rows, begin, end, key):
-    """Read a column of rows ahead: the cache misses of a block overlap."""
-    read = np.uint32(0)
-    for k in range(begin, end):
-        read ^= column[rows[k] if rows[k] != EMPTY else np.uint32(0)]
-    key[0] = read  # so that nobody leaves out what nobody uses
-
-
-@kernel
-def _find_narrow(plan, keys, d, bind, source, values, origin, begin, end, found, key):
-    """Do the work of `find_facts` for one or two columns."""
-    is_pair = d[ARITY] == 2
-    last = keys + 2 if is_pair else keys
-    kind_1, value_1, kind_2, value_2 = plan[keys], plan[keys + 1], plan[last], plan[last + 1]
-    first = u32(d[COLUMNS], d[CAPACITY])
-    second = u32(d[COLUMNS + 1], d[CAPACITY]) if is_pair else first
-    segments = i64(d[SEGMENTS], d[N_SEGMENTS] * SEGMENT_WIDTH)
-    seed = np.uint64(d[ARITY])
-    by = d[SEGMENTED_BY]
-    for k in range(begin, end):
-        x = _value(kind_1, value_1, bind, source, values, origin, k)
-        z = _value(kind_2, value_2, bind, source, values, origin, k)
-        h = hash_step(seed, x)
-        if is_pair:
-            h = hash_step(h, z)
-        at = segment_of(d, h, z if by == 1 else x)
-        n_slots = np.uint64(segments[at + np.uint64(SEGMENT_N_SLOTS)])
-        found[k] = u32(segments[at], n_slots)[slot_of(h, n_slots)]
-    _touch(first, found, begin, end, key)
-    for k in range(begin, end):
-        row = found[k]
-        x = _value(kind_1, value_1, bind, source, values, origin, k)
-        z = _value(kind_2, value_2, bind, source, values, origin, k)
-        some = row if row != EMPTY else np.uint32(0)
-        if (row != EMPTY) & ((first[some] != x) | (second[some] != z)):
-            h = hash_step(seed, x)
-            if is_pair:
-                h = hash_step(h, z)
-            at = segment_of(d, h, z if by == 1 else x)
-            n_slots = np.uint64(segments[at + np.uint64(SEGMENT_N_SLOTS)])
-            slots = u32(segments[at], n_slots)
-            slot = slot_of(h, n_slots)
-            while row != EMPTY and (first[row] != x or second[row] != z):
-                slot += np.uint64(1)
-                if slot == n_slots:
-                    slot = np.uint64(0)
-                row = slots[slot]
-            found[k] = row
-
-
-@kernel
 def _look_up_paged(d, given, n, member, wanted, origin):
     """List the input bindings whose constant is in the set, or is not, of a paged relation."""
     segments = i64(d[SEGMENTS], d[N_SEGMENTS] * SEGMENT_WIDTH)
@@ -364,7 +274,7 @@ def look_up(plan, at, d, state, s, member, bind, source, target, active, level, 
     origin, found = active[2 * level + 2], active[2 * level + 3]
     n = state[s + N_IN]
     keys = at + LISTS
-    if d[PAGED] != 0 and plan[keys] == VARIABLE and d[ROWS] > 0:
+    if d[PAGED] != 0 and d[ARITY] == 1 and plan[keys] == VARIABLE and d[ROWS] > 0:
         m = _look_up_paged(d, bind[source + plan[keys + 1]], n, member, wanted, origin)
     else:
         for b in range(n):

@@ -20,7 +20,7 @@ from stratalog.engine.columnar.planned import Planned
 from stratalog.engine.columnar.relation import Ids, Relation, too_many_derivations
 from stratalog.engine.columnar.segments import SMALL, segment_of_constants
 from stratalog.facts.sets import FactSet
-from stratalog.kernels import merge, paths
+from stratalog.kernels import modes, paths
 from stratalog.kernels import plan as k
 from stratalog.kernels.sizes import sized
 from stratalog.lang.syntax import Atom
@@ -51,7 +51,7 @@ class _Lane:
     status: int = k.PAUSED
     progress: Integers = field(default_factory=lambda: np.zeros(paths.PROGRESS, np.int64))
     ahead: npt.NDArray[np.uint64] = field(
-        default_factory=lambda: np.empty((2, merge.BLOCK + 1), np.uint64)
+        default_factory=lambda: np.empty((2, modes.BLOCK + 1), np.uint64)
     )
 
     @property
@@ -150,7 +150,7 @@ class Bulk:
         """Run the kernel over all starts, in a lane per thread; return the derivations."""
         head, threads = planned.head, self._engine.threads
         head.segments.expect(head, max(0, SMALL + 1 - head.rows))
-        is_shared = threads.count > 1 and starts.size >= FEW and head.segments.by == 0
+        is_shared = threads.count > 1 and starts.size >= FEW and head.segments.can_be_shared
         lanes = self._lanes(starts, threads.count if is_shared else 1)
         before, first_new = self.derived, head.rows
         if is_shared:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from stratalog.engine.columnar.index import Index
 from stratalog.engine.columnar.relation import Relation
+from stratalog.kernels import lookups
 from stratalog.kernels import steps as k
 from stratalog.lang.syntax import Argument, Atom, Bind, Filter, Predicate, Variable
 from stratalog.lang.terms import Term
@@ -199,7 +200,7 @@ class _Compiler:
         table = self._lookup.table(read.role, relation.predicate)
         record = [relation.number, index.number, table]
         for argument in read.atom.args:
-            record += (k.MET, 0) if argument == variable else self._value(argument)
+            record += (lookups.MET, 0) if argument == variable else self._value(argument)
         return record
 
     def _step(self, read: Read, bound: set[Variable], live: set[Variable]) -> list[int]:

@@ -12,13 +12,14 @@ import numpy.typing as npt
 from stratalog.engine.columnar.batch import ColumnarBatch
 from stratalog.engine.columnar.membership import Sets
 from stratalog.engine.columnar.relation import Directory, Ids, Relation
+from stratalog.engine.columnar.statistics import key_of
 from stratalog.facts.labels import I
 from stratalog.facts.limits import Limits
 from stratalog.facts.sets import Batch, FactSet
 from stratalog.facts.terms import Terms
 from stratalog.kernels import marks
 from stratalog.kernels import merge as merging
-from stratalog.kernels.merge import AS_EXPLICIT, UNCOUNTED
+from stratalog.kernels.modes import AS_EXPLICIT, BLOCK, SEEN_BIT, UNCOUNTED
 from stratalog.kernels.sizes import sized
 from stratalog.lang.syntax import Predicate
 
@@ -46,7 +47,7 @@ class Contents:
         self._loaded = 0  # constants are below this, if they are not in the dictionary
         self._accounting = Lock()
         self._ascending: Ids = np.empty(0, np.uint32)
-        self._ahead = np.empty((2, merging.BLOCK + 1), np.uint64)
+        self._ahead = np.empty((2, BLOCK + 1), np.uint64)
 
     def relation(self, predicate: Predicate) -> Relation:
         """Return the relation of a predicate, empty if it is new."""
@@ -64,7 +65,7 @@ class Contents:
         relation = self.relation(predicate)
         block = np.asarray(columns, np.uint32).reshape(predicate.arity, size)
         self._meet_constants(block)
-        relation.expect(size)
+        relation.expect(size, key_of(block))
         self.merge(relation, relation.segments.clustered(block), AS_EXPLICIT)
         relation.changes += 1
 
@@ -88,7 +89,7 @@ class Contents:
         relation = self.relation(predicate)
         rows = np.empty(size, np.uint32)
         found = relation.find(columns, size)
-        n = int(marks.distinct_rows(relation.labels, found, merging.SEEN_BIT, rows))
+        n = int(marks.distinct_rows(relation.labels, found, SEEN_BIT, rows))
         return ColumnarBatch({relation.number: rows[:n]} if n else {})
 
     def restore(
@@ -102,7 +103,7 @@ class Contents:
         relation = self.relation(predicate)
         block = np.asarray(columns, np.uint32).reshape(predicate.arity, labels.size)
         self._meet_constants(block)
-        relation.expect(labels.size)
+        relation.expect(labels.size, key_of(block))
         self.merge(relation, block, UNCOUNTED)
         relation.take_touched()
         if any(count.size and int(count.max()) > np.iinfo(np.int32).max for count in counts):
@@ -121,7 +122,7 @@ class Contents:
         done = 0
         while done < size:
             end = min(size, done + MERGE_SLICE)
-            if mode != merging.AS_EXPLICIT:
+            if mode != AS_EXPLICIT:
                 relation.lanes.reserve(0, end - done)
             done = int(
                 merging.merge(relation.descriptor, 0, block, weights, done, end, mode, self._ahead)

@@ -31,7 +31,7 @@ from stratalog.facts.limits import Limits
 from stratalog.facts.sets import Batch, FactSet, Label
 from stratalog.facts.terms import Terms
 from stratalog.kernels import marks
-from stratalog.kernels.merge import LOWER, UNCOUNTED
+from stratalog.kernels.modes import LOWER, UNCOUNTED
 from stratalog.lang.syntax import Predicate
 from stratalog.lang.terms import Term
 from stratalog.plan.rules import PlannedRule

@@ -17,7 +17,7 @@ from stratalog.engine.columnar.joins import WORK_SLICE, Joins, Scratch, rule_tex
 from stratalog.engine.columnar.planned import Planned
 from stratalog.engine.columnar.relation import Directory, Ids, Relation
 from stratalog.kernels import plan as k
-from stratalog.kernels.merge import UNCOUNTED
+from stratalog.kernels.modes import UNCOUNTED
 from stratalog.lang.syntax import Argument, Bind, Filter, Variable
 from stratalog.plan.rules import Grouping, PlannedRule
 

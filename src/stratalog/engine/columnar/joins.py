@@ -20,7 +20,8 @@ from stratalog.engine.columnar.compile import Segment
 from stratalog.engine.columnar.costs import Costs
 from stratalog.engine.columnar.planned import Planned
 from stratalog.engine.columnar.relation import Ids, Relation
-from stratalog.kernels import merge
+from stratalog.engine.columnar.statistics import PAIR, PER_KEY
+from stratalog.kernels import modes
 from stratalog.kernels import plan as k
 from stratalog.kernels.sizes import sized
 from stratalog.plan.rules import PlannedRule
@@ -97,7 +98,7 @@ class _Lane:
     def __init__(self) -> None:
         self.scratch = Scratch(OUT)
         self.batch = np.zeros(k.BATCH_STATE, np.int64)
-        self.ahead = np.empty((2, merge.BLOCK + 1), np.uint64)
+        self.ahead = np.empty((2, modes.BLOCK + 1), np.uint64)
         self.status = k.DONE
 
     def begin(self, joined: Joined, arity: int) -> None:
@@ -149,13 +150,27 @@ class Joins:
     def _expect(self, planned: Sequence[Planned]) -> None:
         """Make room in heads that are about to receive much from rules with one atom."""
         expected: defaultdict[Relation, list[int]] = defaultdict(list)
+        keys: defaultdict[Relation, set[int | None]] = defaultdict(set)
         for p in planned:
             if len(p.rule.body) == 1 and (given := self._engine.given_rows(p)) >= EXPECTED:
                 expected[p.head].append(self._different(p, given))
+                keys[p.head].add(self._key(p, given) if p.head.arity == PAIR else None)
         for head, sizes in expected.items():
             total = min(sum(sizes), 2 * max(sizes)) if head.arity > 1 else max(sizes)
             if total > 2 * head.rows:
-                head.expect(total - head.rows)
+                key = keys[head].pop() if len(keys[head]) == 1 else None
+                head.expect(total - head.rows, key)
+
+    def _key(self, planned: Planned, given: int) -> int | None:
+        """Return the column of a head that is almost a key of what a rule with one atom derives."""
+        (atom,), head = planned.rule.body, planned.rule.head
+        found = {
+            column: self._engine.statistics.distinct(atom.predicate, atom.args.index(variable))
+            for column, variable in enumerate(head.args)
+            if variable in atom.args
+        }
+        column = max(found, key=lambda each: found[each], default=None)
+        return column if column is not None and found[column] * PER_KEY >= given else None
 
     def _different(self, planned: Planned, given: int) -> int:
         """Return about how many heads there are: all constants of a column, for one variable."""

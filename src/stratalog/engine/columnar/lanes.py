@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from stratalog.kernels import marks, memory, merge, rows
+from stratalog.engine.columnar.arrays import zeros
+from stratalog.kernels import marks, memory, modes, rows
 from stratalog.kernels.sizes import sized
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ Counts = npt.NDArray[np.int64]
 NONE: Ids = np.empty(0, np.uint32)
 NO_COUNTS: Counts = np.empty(0, np.int64)
 LONG = sized(1 << 14, 2)  # touched rows that are handed over, not copied
-FORGET_SEEN = np.uint16(0xFFFF ^ int(merge.SEEN_BIT))
+FORGET_SEEN = np.uint16(0xFFFF ^ int(modes.SEEN_BIT))
 
 
 class Lanes:
@@ -70,7 +71,7 @@ class Lanes:
         if need > listed.size:
             size = max(need, 2 * listed.size, most if need >= LONG else 0)
             self._account(4 * (size - listed.size))
-            longer = np.empty(size, np.uint32)
+            longer = zeros(size, np.uint32)
             longer[:used] = listed[:used]
             self._touched[lane] = longer
             self.table[lane, memory.LANE_TOUCHED] = longer.ctypes.data

@@ -11,7 +11,7 @@ from stratalog.engine.columnar.compile import Lookup, Segment, compile_steps
 from stratalog.engine.columnar.relation import Relation
 from stratalog.facts.labels import DELTA, DELTA_NEGATED
 from stratalog.facts.sets import FactSet
-from stratalog.kernels.merge import UNCOUNTED
+from stratalog.kernels.modes import UNCOUNTED
 from stratalog.kernels.sizes import sized
 from stratalog.lang.syntax import Argument, Predicate, Variable
 from stratalog.lang.terms import Term

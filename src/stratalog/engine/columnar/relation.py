@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stratalog.engine.columnar.arrays import zeros
 from stratalog.engine.columnar.index import Index
 from stratalog.engine.columnar.lanes import Lanes
 from stratalog.engine.columnar.segments import Segments
 from stratalog.errors import EngineError
-from stratalog.kernels import memory, merge, plan, rows
+from stratalog.kernels import find, memory, modes, plan
 from stratalog.lang.syntax import Predicate
 
 Ids = npt.NDArray[np.uint32]
@@ -71,6 +72,7 @@ class Relation:
         self._directory = directory
         self.columns: list[Ids] = [np.empty(0, np.uint32) for _ in range(predicate.arity)]
         self.labels: npt.NDArray[np.uint16] = np.zeros(0, np.uint16)
+        self.chain: Ids = NONE  # the next row of the same key, if membership is by a key
         self.counts: list[npt.NDArray[Any]] = [np.zeros(0, np.int32), np.zeros(0, np.int32)]
         self.segments = Segments(self._account)
         self.lanes = Lanes(self._account)
@@ -97,6 +99,11 @@ class Relation:
         return self._directory.constants
 
     @property
+    def is_updating(self) -> bool:
+        """Whether growth must not take long."""
+        return self._directory.is_updating
+
+    @property
     def is_wide(self) -> bool:
         """Whether counts have 64 bits."""
         return self.counts[0].itemsize > 4  # noqa: PLR2004  # bytes
@@ -104,7 +111,7 @@ class Relation:
     @property
     def nbytes(self) -> int:
         """Return the bytes of all arrays that hold the relation."""
-        arrays: list[npt.NDArray[Any]] = [*self.columns, *self.counts, self.labels]
+        arrays: list[npt.NDArray[Any]] = [*self.columns, *self.counts, self.labels, self.chain]
         indexes = sum(index.nbytes for index in self.indexes)
         return sum(array.nbytes for array in arrays) + self.segments.nbytes + indexes
 
@@ -124,6 +131,7 @@ class Relation:
         d[memory.COUNT_NONRECURSIVE] = self.counts[0].ctypes.data
         d[memory.COUNT_RECURSIVE] = self.counts[1].ctypes.data
         d[memory.WIDE] = self.is_wide
+        d[memory.CHAIN] = self.chain.ctypes.data
         self.segments.describe(d)
         self.lanes.describe(d)
         for c, column in enumerate(self.columns):
@@ -161,33 +169,46 @@ class Relation:
             more = self.capacity // (8 if self._directory.is_updating else 1)
             self._resize(max(need, self.capacity + more))
 
-    def expect(self, extra: int) -> None:
-        """Make room for rows that are mostly new, and for some more: room costs no memory yet."""
+    def expect(self, extra: int, key: int | None = None) -> None:
+        """Make room for rows that are mostly new, and for some more: room costs no memory yet.
+
+        `key` is the column, of two, that is almost a key of them, if there is one.
+        """
         need = self.rows + extra
         if need > self.capacity:
             self._resize(need + need // 8)
-        self.segments.expect(self, extra)
+        self.segments.expect(self, extra, key)
+
+    def chain_rows(self, *, wanted: bool) -> None:
+        """Have a place in each row for the next of the same key, or no longer."""
+        self._account((4 * self.capacity if wanted else 0) - self.chain.nbytes)
+        self.chain = zeros(self.capacity, np.uint32) if wanted else NONE
+        self.describe()
 
     def unblock(self, more: int, lane: int = 0) -> None:
         """Let a merge of `more` facts go on that stopped, by what it had no room for."""
         reason = self.lanes.stopped_by(lane)
         if reason == memory.OVERFLOW:
             self.promote_counts()
+        elif reason <= memory.LONG_CHAIN:
+            self.segments.hash_segment(self, memory.LONG_CHAIN - reason)
         elif reason == memory.NO_ROOM:
-            self.reserve(more + merge.TAKEN * self.lanes.table.shape[0])
+            self.reserve(more + modes.TAKEN * self.lanes.table.shape[0])
             self.lanes.reserve(lane, more, self.capacity)
         else:
             self.segments.grow(self, reason)
 
     def _resize(self, capacity: int) -> None:
         self._directory.growths += 1
-        per_row = 4 * self.arity + 2 + 2 * self.counts[0].itemsize
+        is_chained = self.chain.size > 0
+        per_row = 4 * self.arity + 2 + 2 * self.counts[0].itemsize + 4 * is_chained
         self._account(per_row * (capacity - self.capacity))
         try:
             if self._directory.is_updating or 4 * capacity >= HUGE:
                 self.columns = [self._moved(column, capacity) for column in self.columns]
                 self.counts = [self._moved(count, capacity) for count in self.counts]
                 self.labels = self._moved(self.labels, capacity)
+                self.chain = self._moved(self.chain, capacity) if is_chained else NONE
             else:
                 self._move_together(capacity, per_row)
         finally:
@@ -196,14 +217,17 @@ class Relation:
     def _move_together(self, capacity: int, per_row: int) -> None:
         """Move all arrays into one: each alone would be too small for huge pages."""
         capacity += -capacity % 4  # counts of 64 bits begin at multiples of 8
-        whole = np.zeros(capacity * per_row, np.uint8)
+        whole = zeros(capacity * per_row, np.uint8)
         end = 0
         moved = []
-        for array in (*self.counts, *self.columns, self.labels):
+        chained = [self.chain] if self.chain.size else []
+        for array in (*self.counts, *self.columns, *chained, self.labels):
             begin, end = end, end + capacity * array.itemsize
             moved.append(whole[begin:end].view(array.dtype))
             moved[-1][: self.rows] = array[: self.rows]
-        self.counts, self.columns, self.labels = moved[:2], moved[2:-1], moved[-1]
+        columns = moved[2 : 2 + self.arity]
+        self.counts, self.columns, self.labels = moved[:2], columns, moved[-1]
+        self.chain = moved[-2] if chained else NONE
 
     def _moved(self, array: npt.NDArray[Any], capacity: int) -> npt.NDArray[Any]:
         """Return the array with more room, all zero: no mark, no derivation.
@@ -281,5 +305,5 @@ class Relation:
         """Return the row of each fact, NULL where it is not stored."""
         block = np.ascontiguousarray(columns, np.uint32).reshape(self.arity, size)
         found = np.empty(size, np.uint32)
-        rows.find_all(self.descriptor, block, size, found)
+        find.find_all(self.descriptor, block, size, found)
         return found

@@ -5,8 +5,9 @@ meet a part of the table that fits the cache. Segments fill at different times, 
 for a whole table that grows.
 
 A larger relation with one column needs no hash: its segments have pages of rows by constant, for
-those ranges of constants of which it has any (`kernels/memory.py`). It is hashed after all if the
-pages turn out to be mostly empty.
+those ranges of constants of which it has any (`kernels/memory.py`). Nor does one with two columns,
+if one of them is almost a key: rows of the same constant there are chained. A relation is hashed
+after all if the pages turn out to be mostly empty, a segment if a constant has too many rows.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from stratalog.kernels import memory, rows
+from stratalog.engine.columnar.arrays import zeros
+from stratalog.kernels import chains, memory, rows
 from stratalog.kernels.sizes import sized
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ class Segments:
         self._account = account
         self.by = 0  # the column that chooses a fact's segment, or EVERY_COLUMN
         self.is_paged = False
-        self._is_sparse = False  # it had pages, and they were mostly empty
+        self._needs_hash = False  # it had pages, and they were of no use
         self.table = np.zeros((1, memory.SEGMENT_WIDTH), np.int64)
         self._slots: list[Ids] = [NONE]
         self._renew(0, LEAST)
@@ -67,6 +69,11 @@ class Segments:
         d[memory.PAGED] = self._page_shift if self.is_paged else 0
 
     @property
+    def can_be_shared(self) -> bool:
+        """Whether threads may merge facts at once, by the first column."""
+        return self.by == 0 and not self.is_paged
+
+    @property
     def _page_shift(self) -> int:
         """Bits of a constant that do not choose its page: of its segment and its place there."""
         return int(rows.NEIGHBOURS) + MANY.bit_length() - 1
@@ -77,7 +84,12 @@ class Segments:
         size = max(size, LEAST)
         self._account(4 * (size - old.size))
         slots = self._slots[segment] = np.full(size, memory.NULL, np.uint32)
-        self.table[segment] = slots.ctypes.data, size, 0, int(load * size)
+        self.table[segment] = (
+            slots.ctypes.data,
+            -size if self.is_paged else size,
+            0,
+            int(load * size),
+        )
         return old
 
     def grow(self, relation: Relation, segment: int) -> None:
@@ -86,8 +98,10 @@ class Segments:
         Must not run while another thread uses the relation.
         """
         used = int(self.table[segment, memory.SEGMENT_ROWS])
-        if self.is_paged:
+        if self.is_paged and self.table[segment, memory.SEGMENT_DIRECTORY] > 0:
             self._add_pages(relation, segment)
+        elif self.is_paged:
+            self.enlarge(relation, segment, growth=0.0)
         elif len(self) == 1 and used >= SMALL and relation.arity:
             self.divide(relation, self.by, relation.rows + 1)
         elif self.by >= 0 and used > max(UNEVEN, relation.rows // 4):
@@ -100,8 +114,10 @@ class Segments:
 
         Room is made for `extra` rows at least, and for `growth` times as many as there are.
         """
-        used = int(self.table[segment, memory.SEGMENT_ROWS])
-        size = self._slots[segment].size
+        used, size = int(self.table[segment, memory.SEGMENT_ROWS]), self._slots[segment].size
+        if self.is_paged and self.table[segment, memory.SEGMENT_DIRECTORY] > 0:
+            self._add_pages(relation, segment)
+            return
         size *= 4 if size < FAST else 2
         size = max(size, int(max(used * (1 + growth) * 1.1, (used + extra) * 1.5) / LOAD))
         self._enter(relation, self._renew(segment, size))
@@ -109,10 +125,12 @@ class Segments:
     def _enter(self, relation: Relation, listed: Ids) -> None:
         rows.enter_rows(relation.descriptor, listed, 0, listed.size)
 
-    def expect(self, relation: Relation, extra: int) -> None:
-        """Make room for rows that are mostly new."""
+    def expect(self, relation: Relation, extra: int, key: int | None = None) -> None:
+        """Make room for rows that are mostly new; a column that is almost a key may be known."""
         total = relation.rows + extra
-        if len(self) == 1 and total <= SMALL:
+        if key is not None and len(self) == 1 and total > SMALL and not self._needs_hash:
+            self._divide_into_pages(relation, total, key)
+        elif len(self) == 1 and total <= SMALL:
             if total > self.table[0, memory.SEGMENT_ROOM]:
                 self._enter(relation, self._renew(0, int(total / LOAD * 1.5)))
         elif relation.arity and not self.is_paged and self._room < total:
@@ -125,8 +143,8 @@ class Segments:
     def divide(self, relation: Relation, by: int, total: int) -> None:
         """Enter all rows anew, in segments by this column, with room for `total` rows."""
         n = MANY if total > SMALL else 1
-        if n == MANY and relation.arity == 1 and not self._is_sparse:
-            self._divide_into_pages(relation, total)
+        if n == MANY and relation.arity == 1 and not self._needs_hash:
+            self._divide_into_pages(relation, total, 0)
             return
         by = min(by, relation.arity - 1)
         d = relation.descriptor.copy()
@@ -136,13 +154,14 @@ class Segments:
         sizes = _staggered((counts + 1.1 * (total - relation.rows) / n) / LOAD)
         self._replace(sizes, memory.NULL, sizes, [int(LOAD * size) for size in sizes])
         self.by, self.is_paged = by, False
+        relation.chain_rows(wanted=False)
         self.describe(relation.descriptor)
         rows.enter_rows(relation.descriptor, NONE, 0, relation.rows)
 
     def _replace(self, sizes: list[int], empty: int, n_slots: list[int], room: list[int]) -> None:
         """Have new segments, all empty."""
         self._account(4 * sum(sizes) - self.nbytes)
-        together = np.zeros(sum(sizes), np.uint32)  # one large array has huge pages
+        together = zeros(sum(sizes), np.uint32)
         if empty:
             together.fill(empty)
         ends = np.cumsum(sizes)
@@ -153,9 +172,9 @@ class Segments:
         table[:, memory.SEGMENT_ROOM] = room
         self.table, self._slots = table, slots
 
-    def _divide_into_pages(self, relation: Relation, total: int) -> None:
+    def _divide_into_pages(self, relation: Relation, total: int, by: int) -> None:
         """Enter all rows anew, in segments with pages for `total` rows, an eighth full each."""
-        constants = relation.columns[0][: relation.rows]
+        constants = relation.columns[by][: relation.rows]
         pages = np.unique(constants // np.uint32(PAGE))
         used = np.bincount(pages % np.uint32(MANY), minlength=MANY)
         highest = max(relation.constants, int(constants.max(initial=0)) + 1)
@@ -163,16 +182,38 @@ class Segments:
         more = (total - relation.rows) / (MANY * PAGE / 8)
         room = [min(n, directory) for n in _staggered(used + more, least=1)]
         self._replace([directory + PAGE * n for n in room], 0, [directory] * MANY, room)
-        self.by, self.is_paged = 0, True
+        self.by, self.is_paged = by, True
         self.describe(relation.descriptor)
-        rows.enter_pages(relation.descriptor)
+        if relation.arity == 1:
+            rows.enter_pages(relation.descriptor)
+        else:
+            relation.chain_rows(wanted=True)
+            chains.enter_chains(relation.descriptor)
+
+    def hash_segment(self, relation: Relation, segment: int) -> None:
+        """Hash a segment in which a constant has many rows; the others keep their pages.
+
+        Where there are more such segments the column is no key, and all are hashed; but an update
+        must not take that long.
+        """
+        hashed = int((self.table[:, memory.SEGMENT_DIRECTORY] < 0).sum())
+        if hashed >= max(1, MANY // 8) and not relation.is_updating:
+            self._needs_hash = True
+            self.divide(relation, 0, relation.rows + 1)
+            return
+        size = chains.list_chained(relation.descriptor, segment, NONE)
+        listed = np.empty(size, np.uint32)
+        chains.list_chained(relation.descriptor, segment, listed)
+        self._renew(segment, int(size / LOAD * 1.5))
+        self._enter(relation, listed)
 
     def _add_pages(self, relation: Relation, segment: int) -> None:
         """Make room for more pages in one segment, or give pages up where few rows are on each."""
-        pages = int(self.table[:, memory.SEGMENT_PAGES].sum())
-        directories = int(self.table[:, memory.SEGMENT_DIRECTORY].sum())
+        paged = self.table[self.table[:, memory.SEGMENT_DIRECTORY] > 0]
+        pages = int(paged[:, memory.SEGMENT_PAGES].sum())
+        directories = int(paged[:, memory.SEGMENT_DIRECTORY].sum())
         if directories + PAGE * pages > SPARSE * max(relation.rows, SMALL):
-            self._is_sparse = True
+            self._needs_hash = True
             self.divide(relation, self.by, relation.rows + 1)
             return
         _, known, used, room = self.table[segment].tolist()

@@ -8,11 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+import numpy.typing as npt
 
-from stratalog.engine.columnar.relation import Relation
+from stratalog.engine.columnar.relation import Ids, Relation
+from stratalog.engine.columnar.segments import SMALL
 from stratalog.lang.syntax import Predicate
 
 SAMPLE = 4096  # rows looked at for an estimate
+PAIR = 2  # columns
+PER_KEY = 2  # facts that may have the same constant, on average, in a column that is almost a key
 
 
 class RelationStatistics:
@@ -50,9 +54,23 @@ def estimate_distinct(relation: Relation, column: int) -> float:
 
     Chao's estimate: how many were not seen follows from how many were seen once and twice.
     """
-    rows = relation.rows
+    return distinct_among(relation.columns[column][: relation.rows])
+
+
+def key_of(block: npt.NDArray[np.uint32]) -> int | None:
+    """Return the column that is almost a key of many pairs, if there is one."""
+    if block.shape[0] != PAIR or block.shape[1] <= SMALL:
+        return None
+    distinct = [distinct_among(column) for column in block]
+    key = int(np.argmax(distinct))
+    return key if distinct[key] * PER_KEY >= block.shape[1] else None
+
+
+def distinct_among(column: Ids) -> float:
+    """Return about how many different constants there are in a column, from a sample."""
+    rows = column.size
     step = max(1, rows // SAMPLE)
-    sample = relation.columns[column][:rows:step]
+    sample = column[::step]
     seen = np.unique(sample, return_counts=True)[1]
     if step == 1:
         return float(seen.size)
