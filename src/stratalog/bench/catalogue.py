@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 STRATALOG = "stratalog"
-LOOPS = (STRATALOG, "duckdb", "polars")
-ALL_SYSTEMS = (STRATALOG, "duckdb", "duckdb-recursion", "polars", "nemo", "clingo")
+OPERATIONS = (STRATALOG, "duckdb", "polars", "polars-memory")
+REASONERS = (STRATALOG, "duckdb", "duckdb-recursion", "polars", "nemo", "clingo")
+ALL_SYSTEMS = (*REASONERS, "polars-memory")
 
 Parameters = Mapping[str, int | str]
 
@@ -27,7 +28,7 @@ class Benchmark:
     generator: str = ""
     full: Parameters = field(default_factory=dict)
     small: Parameters = field(default_factory=dict)
-    systems: tuple[str, ...] = ALL_SYSTEMS
+    systems: tuple[str, ...] = REASONERS
     task: str = "materialise"
     only_by_name: bool = False
 
@@ -127,7 +128,7 @@ BENCHMARKS = (
         "insert",
         {"rows": 25_000_000, "distinct": 20_000_000},
         {"rows": 25_000, "distinct": 20_000},
-        LOOPS,
+        OPERATIONS,
         "insert",
     ),
     Benchmark(
@@ -136,7 +137,7 @@ BENCHMARKS = (
         "join",
         {"rows": 2_000_000, "keys": 200_000},
         {"rows": 20_000, "keys": 2_000},
-        LOOPS,
+        OPERATIONS,
         "join",
     ),
     Benchmark(

@@ -19,6 +19,7 @@ COLOURS = {
     "duckdb": "#d9a514",
     "duckdb-recursion": "#a9802a",
     "polars": "#3d8bd4",
+    "polars-memory": "#8fbde8",
     "nemo": "#4aa564",
     "clingo": "#9a6fc4",
     "counting": "#7d8590",

@@ -63,6 +63,13 @@ SYSTEMS = (
         "duckdb_recursion:DuckDBRecursion",
     ),
     Entry("polars", "a seminaïve loop of joins", "polars", "polars", "polars_loop:PolarsLoop"),
+    Entry(
+        "polars-memory",
+        "the same by its other engine",
+        "polars",
+        "polars",
+        "polars_tasks:PolarsMemoryJoin",
+    ),
     Entry("nemo", "its own reasoning", "nemo-python", "nmo_python", "nemo:Nemo", reads_files=True),
     Entry(
         "clingo", "grounding alone", "clingo", "clingo", "clingo_ground:Clingo", reads_files=True
@@ -76,11 +83,13 @@ TASKS = {
         "stratalog": "own_tasks:StratalogInsert",
         "duckdb": "duckdb_tasks:DuckDBInsert",
         "polars": "polars_tasks:PolarsInsert",
+        "polars-memory": "polars_tasks:PolarsMemoryInsert",
     },
     "join": {
         "stratalog": "own_tasks:StratalogJoin",
         "duckdb": "duckdb_tasks:DuckDBJoin",
         "polars": "polars_tasks:PolarsJoin",
+        "polars-memory": "polars_tasks:PolarsMemoryJoin",
     },
     "two-threads": {"stratalog": "own_tasks:StratalogTwoThreads"},
     "growth": {"stratalog": "own_tasks:StratalogGrowth"},

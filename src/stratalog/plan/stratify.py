@@ -91,7 +91,7 @@ def levels(strata: Sequence[Stratum]) -> list[int]:
     for stratum in strata:
         rules = stratum.nonrecursive + stratum.recursive
         below = [level_of[p] for p in _reads(rules) if p not in stratum.predicates]
-        level = 1 + max(below) if rules else 0
+        level = 1 + max(below, default=0) if rules else 0
         level_of.update(dict.fromkeys(stratum.predicates, level))
         result.append(level)
     return result

@@ -131,7 +131,10 @@ def test_a_peer_that_is_not_installed_is_left_out_with_advice(command, monkeypat
     monkeypatch.setattr(run, "run_worker", lambda *_: process.Outcome(DONE, dict(answer)))
     status, out, err = command("dag", "--scale", "small")
     assert (status, len(out.splitlines())) == (0, 2)
-    assert 'duckdb-recursion, polars, nemo, clingo; pip install "stratalog[bench]"' in err
+    assert (
+        'duckdb-recursion, polars, nemo, clingo, polars-memory; pip install "stratalog[bench]"'
+        in err
+    )
     status, _, err = command("dag", "--system", "nemo")
     assert status == 1
     assert "B101" in err

@@ -8,7 +8,7 @@ atoms that share most variables with those before them, the smaller relation fir
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import ClassVar, Literal
 
 import polars as pl
 
@@ -18,11 +18,13 @@ from stratalog.bench.systems.sql import columns_of
 from stratalog.lang.syntax import Atom, Predicate, Variable
 from stratalog.plan.rules import PlannedRule, Stratum
 
-ENGINE: Final = "streaming"  # it holds no whole intermediate result
+Engine = Literal["streaming", "in-memory"]
 
 
 class PolarsLoop(System):
     """Data frames, and lazy queries over them."""
+
+    engine: ClassVar[Engine] = "streaming"  # it holds no whole intermediate result
 
     def __init__(self, given: Input) -> None:
         super().__init__(given)
@@ -96,7 +98,7 @@ class PolarsLoop(System):
         if self.all[head].height:
             names = columns_of(head)
             found = found.join(self.all[head].lazy(), on=names, how="anti")
-        return found.collect(engine=ENGINE)
+        return found.collect(engine=self.engine)
 
     def query(self, rule: PlannedRule, sources: Sequence[pl.DataFrame], start: int) -> pl.LazyFrame:
         """Return the heads of all instances whose body atoms are in these frames."""
