@@ -39,7 +39,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--engines",
         default="reference,columnar",
-        help="engines to test, separated by commas: reference, columnar",
+        help="engines to test, separated by commas: reference, columnar, spark",
     )
 
 
@@ -60,6 +60,8 @@ SPARK_SETTINGS = {
     "spark.driver.memory": "1g",  # tests are small, and other processes need the machine
     "spark.ui.enabled": "false",  # no port, no web server
     "spark.sql.shuffle.partitions": "1",  # small data: more tasks are only slower
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",  # code that runs a few times only
+    "spark.network.timeout": "86400s",  # a machine that was asleep goes on
 }
 
 
@@ -71,6 +73,16 @@ def spark() -> Iterator[SparkSession]:
 
     yield spark.session("local[2]", SPARK_SETTINGS)
     spark.stop()
+
+
+@pytest.fixture(autouse=True)
+def _session_of_engine(request: pytest.FixtureRequest) -> None:
+    """Let tests of all engines use the tests' own session, if Spark is among them."""
+    if (
+        getattr(request.node, "callspec", None)
+        and request.node.callspec.params.get("engine") == "spark"
+    ):
+        request.getfixturevalue("spark")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

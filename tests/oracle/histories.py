@@ -152,7 +152,19 @@ class ColumnarFacts:
         return list(zip(*columns, strict=True)) if columns else [()] * len(rows)
 
 
-HOSTS: dict[str, Callable[[], Any]] = {"reference": ReferenceFacts, "columnar": ColumnarFacts}
+def spark_facts() -> Any:
+    """Return an empty Spark engine of the running session, or of a new one."""
+    from stratalog import spark
+    from tests.oracle.spark_facts import SparkFacts
+
+    return SparkFacts(spark.session())
+
+
+HOSTS: dict[str, Callable[[], Any]] = {
+    "reference": ReferenceFacts,
+    "columnar": ColumnarFacts,
+    "spark": spark_facts,
+}
 
 
 # ---- Algorithms --------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ def _command(  # noqa: PLR0913  # the contract's options
     store: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Keep the result there, as a new version.")
     ] = None,
-    engine: Annotated[str | None, _choice("auto, columnar.")] = None,
+    engine: Annotated[str | None, _choice("auto, columnar, spark.")] = None,
     maintenance: Annotated[str | None, _choice(o.MAINTENANCE)] = None,
     modules: Annotated[str | None, _choice("auto, off.")] = None,
     schemes: Annotated[str | None, _choice("auto, plain.")] = None,

@@ -69,7 +69,7 @@ def _command(  # noqa: PLR0913  # the contract's options
         bool, typer.Option("--dry-run", help="Print what would change, and write nothing.")
     ] = False,
     maintenance: Annotated[str | None, _choice(o.MAINTENANCE)] = None,
-    engine: Annotated[str | None, _choice("auto, columnar.")] = None,
+    engine: Annotated[str | None, _choice("auto, columnar, spark.")] = None,
     threads: Annotated[int | None, typer.Option(min=1, metavar="N", help="Use N threads.")] = None,
     memory: Annotated[
         int | None,

@@ -23,6 +23,10 @@ class Limits:
     def start(self) -> None:
         self._deadline = None if self.timeout is None else time.monotonic() + self.timeout
 
+    def seconds_left(self) -> float | None:
+        """Return how long the run may still take, None if there is no limit."""
+        return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+
     def check_time(self, rule: str) -> None:
         """Raise if time is up, or if somebody has pressed Ctrl-C."""
         interrupts.check()

@@ -94,6 +94,7 @@ def stats(self: KnowledgeBase) -> dict[str, Any]:
         **self._run,
         "bytes_per_fact": round(self._host.nbytes() / max(1, facts), 1),
         "engine": self._host.name,
+        "engine_why": self._host.why,
         "rules": len(self._program.rules),
         "strata": len(self._plan.strata),
         "constants": len(self._dictionary),

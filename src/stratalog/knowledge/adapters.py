@@ -21,7 +21,7 @@ from stratalog.facts.sets import Batch, FactSet
 from stratalog.lang.syntax import Predicate
 from stratalog.lang.terms import Term
 from stratalog.pipeline.dictionary import Dictionary
-from stratalog.plan.rules import PlannedRule
+from stratalog.plan.rules import PlannedRule, Stratum
 
 Ids = npt.NDArray[np.uint32]
 Labels = npt.NDArray[np.unsignedinteger[Any]]
@@ -36,11 +36,18 @@ class Host(Protocol):
     """An engine with facts in and out."""
 
     name: str
+    why: str  # this engine was chosen
     limits: Limits
 
     @property
     def engine(self) -> Engine[PlannedRule]:
         """The engine that algorithms run on."""
+
+    def close(self) -> None:
+        """Let go of all facts."""
+
+    def strata(self, strata: tuple[Stratum, ...]) -> Sequence[Stratum]:
+        """Return the strata as this engine likes to be given them."""
 
     def load(self, predicate: Predicate, columns: Sequence[Ids], size: int) -> None:
         """Store explicit facts."""
@@ -119,6 +126,7 @@ class ColumnarHost:
     """The columnar engine."""
 
     name = "columnar"
+    why = "asked for"
 
     def __init__(self, dictionary: Dictionary, limits: Limits, threads: int = 1) -> None:
         self.limits = limits
@@ -132,6 +140,12 @@ class ColumnarHost:
         self.drop = self.engine.drop
         self.nbytes = self.engine.nbytes
         self.begin = self.engine.begin
+
+    def close(self) -> None:
+        pass  # they go with this object
+
+    def strata(self, strata: tuple[Stratum, ...]) -> Sequence[Stratum]:
+        return strata
 
     def prepare(self, predicates: Iterable[Predicate]) -> None:
         for predicate in sorted(predicates):
@@ -168,13 +182,14 @@ class ColumnarHost:
         return list(self.engine.relations)
 
     def derivations(self) -> Costs:
-        return _costs(self.engine.costs.in_all)
+        return costs_of(self.engine.costs.in_all)
 
     def recent_derivations(self) -> Costs:
-        return _costs(self.engine.costs.recent)
+        return costs_of(self.engine.costs.recent)
 
 
-def _costs(profiles: Mapping[int, RuleProfile]) -> Costs:
+def costs_of(profiles: Mapping[int, RuleProfile]) -> Costs:
+    """Return the costs of rules by index."""
     return {i: (p.derivations, p.rows_visited, p.seconds) for i, p in profiles.items()}
 
 
@@ -193,6 +208,7 @@ class ReferenceHost:
     """The reference engine, whose facts are terms."""
 
     name = "reference"
+    why = "asked for"
 
     def __init__(self, dictionary: Dictionary, limits: Limits) -> None:
         self._terms = dictionary
@@ -200,6 +216,12 @@ class ReferenceHost:
         self.engine = ReferenceEngine(dictionary, limits)
         self._before: dict[Predicate, dict[tuple[Term, ...], tuple[int, ...]]] = {}
         self._derivations: dict[int, int] = {}  # by rule, at `begin`
+
+    def close(self) -> None:
+        pass  # they go with this object
+
+    def strata(self, strata: tuple[Stratum, ...]) -> Sequence[Stratum]:
+        return strata
 
     def load(self, predicate: Predicate, columns: Sequence[Ids], size: int) -> None:
         self.engine.load(predicate, self._decoded((predicate, columns, size)))

@@ -329,6 +329,8 @@ class KnowledgeBase:
     def close(self) -> None:
         """Let go of the facts; the store, if there is one, is not touched."""
         self._visible = self._names = None
+        if not isinstance(self._host, ClosedHost):
+            self._host.close()
         self._host = cast("Host", ClosedHost())
 
     def __repr__(self) -> str:

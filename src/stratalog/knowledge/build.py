@@ -6,10 +6,12 @@ import logging
 import time
 from typing import Any
 
+from stratalog.errors import StratalogError
 from stratalog.facts.limits import full_memory_explained
 from stratalog.knowledge.adapters import Host
 from stratalog.knowledge.base import KnowledgeBase
-from stratalog.knowledge.load import load, make_host, read_facts
+from stratalog.knowledge.engines import can_restart, make_host, restarted
+from stratalog.knowledge.load import load, read_facts
 from stratalog.knowledge.options import Options, check_options
 from stratalog.knowledge.programs import load_program
 from stratalog.knowledge.progress import Reporter, plural, reporter
@@ -25,6 +27,8 @@ from stratalog.plan.rules import Plan
 from stratalog.reason import seminaive
 
 log = logging.getLogger("stratalog")
+
+AGAIN = "the columnar engine has reached its memory limit; all begins again on Spark"
 
 MOST_WARNINGS = 3
 """Warnings of one kind before they are told as one: rule sets name much that data lacks."""
@@ -60,12 +64,21 @@ def _materialise(given: object, facts: object, options: Options, report: Reporte
     for warning in warnings:
         log.warning(warning)
     planned = time.perf_counter()
-    host = make_host(options, dictionary)
+    host = make_host(options, dictionary, encoded.count)
     load(host, plan, encoded, dictionary)
     encoded.release()  # the engine has its own copy, and reasoning needs the room
     loaded = time.perf_counter()
     cpu = time.process_time()
-    rounds = run(host, plan, options, report)
+    try:
+        rounds = run(host, plan, options, report)
+    except (StratalogError, MemoryError) as error:
+        if not can_restart(host, options, error):
+            raise
+        warnings.append(f"W311: {AGAIN}\n  help: {error}")
+        log.warning(warnings[-1])
+        report("reason", AGAIN)
+        host = restarted(host, options, dictionary)
+        rounds = run(host, plan, options, report)
     phases = {
         "parse": parsed - begun,
         "read": read - parsed,
@@ -129,13 +142,12 @@ def run(host: Host, plan: Plan, options: Options, report: Reporter) -> int:
     """Materialise and return the number of rounds."""
     endless = Endless(options)
     first: dict[int, int] = {}
+    strata = host.strata(plan.strata)
 
     def watch(s: int, rounds: int, delta: int) -> None:
-        report(
-            "reason", f"stratum {s + 1} of {len(plan.strata)}, round {rounds}, {delta:,} new facts"
-        )
-        endless.check(plan.strata[s], rounds - first.setdefault(s, rounds))
+        report("reason", f"stratum {s + 1} of {len(strata)}, round {rounds}, {delta:,} new facts")
+        endless.check(strata[s], rounds - first.setdefault(s, rounds))
 
-    report("reason", f"{len(plan.strata)} strata")
+    report("reason", f"{len(strata)} strata")
     host.limits.start()
-    return seminaive.materialise(host.engine, plan.strata, watch)
+    return seminaive.materialise(host.engine, strata, watch)

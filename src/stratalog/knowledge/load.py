@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stratalog.facts.limits import Limits
-from stratalog.knowledge.adapters import ColumnarHost, Encoded, Host, Ids, ReferenceHost
-from stratalog.knowledge.options import Options, available_memory, usual_threads
+from stratalog.knowledge.adapters import Encoded, Host, Ids
+from stratalog.knowledge.options import Options
 from stratalog.knowledge.progress import Reporter, plural
 from stratalog.knowledge.reader import Context, choose_reader, open_session, read_all
 from stratalog.lang.syntax import TRIPLE, Atom, Predicate, Program
@@ -26,9 +25,6 @@ from stratalog.plan.triples import is_triple_shaped
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-SHARE_OF_MEMORY = 0.8
-"""Of the memory that is free, this much may go to relations if no limit is given."""
 
 
 def read_facts(
@@ -120,17 +116,6 @@ def _add_program_facts(
         origin = encoded.origin(predicate) if predicate in encoded else "table"
         columns = [np.ascontiguousarray(ids[:, c]) for c in range(predicate.arity)]
         encoded.add(predicate, columns, len(atoms), origin)
-
-
-def make_host(options: Options, dictionary: Dictionary) -> Host:
-    """Return an empty engine of the chosen kind."""
-    memory = options.memory
-    if memory is None and (available := available_memory()) is not None:
-        memory = int(SHARE_OF_MEMORY * available)
-    limits = Limits(memory, options.max_facts, options.timeout)
-    if options.engine == "reference":
-        return ReferenceHost(dictionary, limits)
-    return ColumnarHost(dictionary, limits, options.threads or usual_threads())
 
 
 def load(host: Host, plan: Plan, encoded: EncodedFacts, dictionary: Dictionary) -> None:

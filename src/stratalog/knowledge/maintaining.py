@@ -128,6 +128,8 @@ class _Watch:
     def _strata(self) -> list[Stratum]:
         """Return all strata; predicates that have lost their rules are one of their own."""
         planned = self._kb._plan.strata
+        if not self._changed:
+            return list(self._kb._host.strata(planned))
         bare = [stratum for stratum in self._changed if stratum not in planned]
         apart = {p for stratum in bare for p in stratum.predicates}
         return bare + [

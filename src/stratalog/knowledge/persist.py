@@ -160,7 +160,7 @@ def open_store(
     Options are those of `materialise` that say how to read and reason, for updates and queries.
     """
     from stratalog.knowledge.base import KnowledgeBase
-    from stratalog.knowledge.load import make_host
+    from stratalog.knowledge.engines import make_host
     from stratalog.knowledge.options import Options, check_reopening
 
     check_reopening(options)
@@ -178,14 +178,14 @@ def open_store(
             help="materialise its program and facts again into a new store",
         )
     chosen = Options(**{**saved.options, **options})  # the saved ones were checked when given
-    host = make_host(chosen, dictionary)
+    statistics: Any = saved.statistics
+    host = make_host(chosen, dictionary, int(statistics.get("explicit", 0)))
     for predicate in saved.relations:
         table = saved.relations[predicate]
         columns = [_numbers(table, f"c{i}").astype(np.uint32) for i in range(predicate.arity)]
         labels = _numbers(table, "label").astype(np.uint16)
         counts = [_numbers(table, name) for name in ("nonrecursive", "recursive")]
         host.restore(predicate, columns, labels, counts)
-    statistics: Any = saved.statistics
     origins = {Predicate(name, arity): origin for name, arity, origin in statistics.pop("origins")}
     kb = KnowledgeBase(program, plan, host, dictionary, chosen, origins)
     kb._saved_profile = statistics.pop("profile", [])

@@ -13,8 +13,9 @@ from stratalog.facts.labels import E, I
 from stratalog.facts.sets import FactSet, Over
 from stratalog.knowledge.adapters import Encoded
 from stratalog.knowledge.changes import visible_facts
+from stratalog.knowledge.engines import make_host
 from stratalog.knowledge.given import Given
-from stratalog.knowledge.load import as_stored, make_host
+from stratalog.knowledge.load import as_stored
 from stratalog.knowledge.maintaining import Outcome
 from stratalog.knowledge.maintenance import Maintenance
 from stratalog.knowledge.progress import Reporter
@@ -40,7 +41,8 @@ def rebuild(kb: KnowledgeBase, given: Given, report: Reporter) -> Outcome:
     derived = {rule.head.predicate for rule in kb._plan.rules}
     data = {*old_explicit, *given.insert.predicates(), *(p for p in old if p not in derived)}
     kb._plan = plan_program(kb._program, sorted(data))
-    kb._host = make_host(kb._options, kb._dictionary)
+    size = sum(each[2] for each in (*kept, *given.insert))
+    kb._host = make_host(kb._options, kb._dictionary, size)
     kb._maintenance = Maintenance(kb._host)
     kb._triples = Triples(kb._host, kb._dictionary) if kb._plan.stored_as_triples else None
     for facts in as_stored(kb._plan, [*kept, *given.insert], kb._dictionary):

@@ -39,6 +39,8 @@ def default_settings(master: str, folder: Path) -> dict[str, str]:
             "spark.local.dir": str(folder),  # shuffle files end with us, even after a crash
             "spark.driver.host": "localhost",  # a laptop's name may lead nowhere without a network
             "spark.driver.bindAddress": "127.0.0.1",  # nobody else may connect
+            "spark.network.timeout": "86400s",  # a laptop that was asleep loses nothing
+            "spark.sql.codegen.cache.maxEntries": "1000",  # rounds come back to the same code
         }
     return settings
 

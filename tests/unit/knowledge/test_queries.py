@@ -134,4 +134,4 @@ def test_the_matches_of_an_aggregate_count_as_memory():
     numbers = [(i,) for i in range(2000)]
     program = "n(?n) :- AGGREGATE(a(?x), b(?y), a(?z) BIND SUM(?x) AS ?n) ."
     with pytest.raises(sl.EngineError, match="E101"):
-        sl.materialise(program, {"a": numbers, "b": numbers}, memory=50_000_000, timeout=60)
+        sl.materialise(program, {"a": numbers, "b": numbers}, memory=50_000_000, engine="columnar")

@@ -24,8 +24,11 @@ def zeros(size: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     nbytes = size * np.dtype(dtype).itemsize
     if nbytes < LEAST or HUGE is None:
         return np.zeros(size, dtype)
-    memory = mmap.mmap(-1, nbytes + 2 * PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    memory.madvise(HUGE)
+    try:
+        memory = mmap.mmap(-1, nbytes + 2 * PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        memory.madvise(HUGE)
+    except OSError:  # too many maps, no huge pages, or too little memory: then NumPy says so
+        return np.zeros(size, dtype)
     whole = np.frombuffer(memory, np.uint8)
     begin = -whole.ctypes.data % PAGE
     return whole[begin : begin + nbytes].view(dtype)

@@ -1,0 +1,1 @@
+"""Facts in Spark: rules become joins of DataFrames."""

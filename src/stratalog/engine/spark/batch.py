@@ -1,0 +1,44 @@
+"""Evaluated facts of the Spark engine: whole cells of segments, parts of cells, driver's rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from stratalog.engine.columnar.batch import ColumnarBatch
+from stratalog.engine.spark.segments import Key, Segment, Table
+from stratalog.facts.sets import Batch
+
+Cells = Mapping[Segment, frozenset[Key]]
+
+NO_ROWS = ColumnarBatch({})
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Part:
+    """Some facts of a cell, found again by an `apply`: rows of what it has written."""
+
+    table: Table
+    segment: Segment
+    key: Key
+    rows: int
+    view: str
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SparkBatch(Batch):
+    """Distinct facts: those of whole cells, of parts of other cells, and rows of the overlay."""
+
+    cells: Cells = field(default_factory=dict)
+    parts: tuple[Part, ...] = ()
+    local: ColumnarBatch = NO_ROWS
+
+    def __len__(self) -> int:
+        whole = sum(segment.count(keys) for segment, keys in self.cells.items())
+        return whole + sum(part.rows for part in self.parts) + len(self.local)
+
+    def __bool__(self) -> bool:
+        return bool(self.cells or self.parts or self.local)
+
+
+NOTHING = SparkBatch()

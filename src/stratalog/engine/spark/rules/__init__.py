@@ -1,0 +1,1 @@
+"""Planned rules as DataFrames: one join for all rules of a shape."""

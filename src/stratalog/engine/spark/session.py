@@ -1,0 +1,163 @@
+"""The session that rounds run in: a child of the user's, with its own settings and views."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
+from threading import Timer
+from typing import TYPE_CHECKING, Any
+
+from stratalog.engine.columnar.relation import too_many_derivations
+from stratalog.errors import StratalogError
+from stratalog.facts.engine import BudgetSpentError
+from stratalog.facts.limits import Limits
+from stratalog.kernels.sizes import sized
+from stratalog.spark.failures import translate
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+ROWS_PER_PARTITION = sized(1_000_000, 16)  # what one task can aggregate in the memory it has
+MOST_PARTITIONS = sized(4096, 3)
+COMPILED = 100_000  # facts from which compiled statements are faster
+COLLECTED = 64  # actions after which the JVM looks for what nobody uses
+DESCRIPTION = "spark.job.description"
+
+SETTINGS = {
+    "spark.sql.adaptive.enabled": "false",  # it plans every stage again, which rounds cannot pay
+    "spark.sql.autoBroadcastJoinThreshold": "-1",  # statements say what is sent to all
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    "spark.sql.ansi.enabled": "true",  # a count that 64 bits cannot hold is an error
+    "spark.sql.broadcastTimeout": "36000",  # a broadcast waits for all its input
+    "spark.sql.constraintPropagation.enabled": "false",  # plans of unions take long otherwise
+}
+
+_tags = count(1)
+
+
+class Work:
+    """Spark, as the engine uses it: statements in, columns out, errors with a code."""
+
+    def __init__(self, spark: SparkSession, limits: Limits | None = None) -> None:
+        self._users = spark
+        self.limits = limits or Limits()
+        self._tag: str | None = None
+        self.spark = spark.newSession()
+        self.context = spark.sparkContext
+        self.is_local = re.match(r"local(\[|$)", str(self.context.master)) is not None
+        self.partitions = 0
+        self._is_compiled: bool | None = None
+        self.actions = 0
+        self.doing = "reasoning"
+        for key, value in SETTINGS.items():
+            self.spark.conf.set(key, value)
+        self.expect(0)
+
+    def expect(self, rows: int) -> None:
+        """Choose the number of partitions, for so many facts; it stays as it is from then on."""
+        cores = int(self.context.defaultParallelism)
+        wanted = -(-rows // ROWS_PER_PARTITION)
+        self.partitions = min(max(cores, -(-wanted // cores) * cores), MOST_PARTITIONS)
+        self.spark.conf.set("spark.sql.shuffle.partitions", str(self.partitions))
+
+    def tune(self, rows: int) -> None:
+        """Let statements over many facts be compiled: over few, they are done before that."""
+        is_compiled = rows >= COMPILED
+        if is_compiled != self._is_compiled:
+            self._is_compiled = is_compiled
+            self.spark.conf.set("spark.sql.codegen.wholeStage", str(is_compiled).lower())
+
+    @contextmanager
+    def described(self, text: str) -> Iterator[None]:
+        """Name the jobs that run meanwhile; leave the user's session as it was."""
+        from pyspark.sql import SparkSession
+
+        kind: Any = SparkSession
+        before = self.context.getLocalProperty(DESCRIPTION)
+        active, self.doing = kind._activeSession, text  # noqa: SLF001  # PySpark has no way back
+        try:
+            self.context.setJobDescription(text)
+            with self._stoppable():
+                yield
+        except (StratalogError, BudgetSpentError, MemoryError):
+            raise
+        except Exception as error:
+            if not _is_sparks(error):
+                raise
+            self.limits.check_time(text)  # a job that was cancelled for it says only that it was
+            if "ARITHMETIC_OVERFLOW" in str(error):
+                raise too_many_derivations(text) from error
+            raise translate(error, text) from error
+        finally:
+            self._restore(kind, active, before)
+
+    @contextmanager
+    def _stoppable(self) -> Iterator[None]:
+        """Cancel jobs when time is up, or when somebody has pressed Ctrl-C."""
+        if self._tag is not None:  # within another statement
+            yield
+            return
+        self._tag = f"stratalog-{next(_tags)}"
+        left = self.limits.seconds_left()
+        timer = None if left is None else Timer(left, self._cancel, [self._tag])
+        self.context.addJobTag(self._tag)
+        try:
+            if timer is not None:
+                timer.daemon = True
+                timer.start()
+            yield
+        except KeyboardInterrupt:
+            self._cancel(self._tag)
+            raise
+        finally:
+            if timer is not None:
+                timer.cancel()
+            with suppress(Exception):  # of a JVM that is gone
+                self.context.removeJobTag(self._tag)
+            self._tag = None
+
+    def _cancel(self, tag: str) -> None:
+        with suppress(Exception):
+            self.context.cancelJobsWithTag(tag)
+
+    def _restore(self, kind: Any, active: Any, description: str | None) -> None:  # noqa: ANN401
+        """Give the session and the description of jobs back; a JVM that is gone needs neither."""
+        kind._activeSession = active  # noqa: SLF001
+        try:
+            self.context.setLocalProperty(DESCRIPTION, description)  # type: ignore[arg-type]
+            jvm: Any = self._users._jvm  # noqa: SLF001
+            if active is not None:
+                jvm.SparkSession.setActiveSession(active._jsparkSession)  # noqa: SLF001
+        except Exception as error:
+            if not _is_sparks(error):
+                raise
+
+    def sql(self, text: str) -> DataFrame:
+        """Return the DataFrame of a statement."""
+        return self.spark.sql(text)
+
+    def count_action(self) -> None:
+        """Count an action; now and then let the JVM find shuffle files that nobody needs."""
+        self.actions += 1
+        if self.actions % COLLECTED == 0:
+            jvm: Any = self.context._jvm  # noqa: SLF001  # Spark removes files with their objects
+            jvm.java.lang.System.gc()
+
+    def fetched(self, frame: DataFrame) -> pa.Table:
+        """Return all rows: one action."""
+        self.count_action()
+        return frame.toArrow()
+
+    def given(self, table: pa.Table) -> DataFrame:
+        """Return a small table as a DataFrame."""
+        return self.spark.createDataFrame(table)
+
+
+def _is_sparks(error: Exception) -> bool:
+    """Return whether an error came from Spark or from the connection to it."""
+    module = type(error).__module__
+    return module.startswith(("pyspark", "py4j")) or isinstance(error, ConnectionError)

@@ -1,0 +1,112 @@
+"""Which engine reasons: in this process as long as the facts fit, in Spark otherwise."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, NamedTuple
+
+from stratalog.errors import StratalogError
+from stratalog.facts.labels import E
+from stratalog.facts.limits import Limits
+from stratalog.knowledge.adapters import ColumnarHost, Host, ReferenceHost
+from stratalog.knowledge.options import Options, available_memory, usual_threads
+from stratalog.knowledge.reader import open_session
+from stratalog.pipeline.dictionary import Dictionary
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SHARE_OF_MEMORY = 0.8
+"""Of the memory that is free, this much may go to relations if no limit is given."""
+
+BYTES_PER_FACT = 48
+GROWTH = 3
+"""Facts after reasoning per explicit fact, as far as one can tell before."""
+
+FITTING = 0.6
+"""Of the memory that is free, what explicit facts and their consequences may be thought to need."""
+
+FULL = "E101"
+
+
+class Choice(NamedTuple):
+    """An engine, and why it was chosen."""
+
+    engine: str
+    why: str
+
+
+def make_host(options: Options, dictionary: Dictionary, facts: int = 0) -> Host:
+    """Return an empty engine of the chosen kind, or of the kind that so many facts ask for."""
+    choice = choose(options, dictionary, facts)
+    memory, available = options.memory, available_memory()
+    if memory is None and available is not None:
+        memory = int(SHARE_OF_MEMORY * available)
+    limits = Limits(memory, options.max_facts, options.timeout)
+    if choice.engine == "reference":
+        host: Host = ReferenceHost(dictionary, limits)
+    elif choice.engine == "spark":
+        host = spark_host(options, dictionary, limits)
+    else:
+        host = ColumnarHost(dictionary, limits, options.threads or usual_threads())
+    host.why = choice.why
+    return host
+
+
+def choose(options: Options, dictionary: Dictionary, facts: int) -> Choice:
+    """Return the engine that was asked for; of `auto` the one that the facts fit into."""
+    if options.engine != "auto":
+        return Choice(options.engine, "asked for")
+    available = _free_memory() if options.memory is None else options.memory
+    needed = facts * BYTES_PER_FACT * GROWTH + dictionary.nbytes
+    if available is None or needed <= FITTING * available:
+        return Choice("columnar", "the facts fit into memory")
+    told = f"{needed >> 20:,} MiB may be needed, {available >> 20:,} MiB are free"
+    if not has_spark():
+        return Choice("columnar", f"{told}, but PySpark is not installed")
+    return Choice("spark", told)
+
+
+def has_spark() -> bool:
+    """Return whether there is a Spark to start."""
+    return find_spec("pyspark") is not None
+
+
+def _free_memory() -> int | None:
+    """Return the bytes that this process may take, without those that a JVM may still take."""
+    from stratalog import spark
+
+    available = available_memory()
+    try:
+        session = spark.active()
+    except StratalogError:  # one that Stratalog cannot use has its memory elsewhere
+        session = None
+    if available is None or session is None or not spark.is_local(session):
+        return available
+    runtime = session._jvm.java.lang.Runtime.getRuntime()  # type: ignore[union-attr]  # noqa: SLF001
+    return max(0, available - int(runtime.maxMemory()) + int(runtime.totalMemory()))
+
+
+def spark_host(options: Options, dictionary: Dictionary, limits: Limits) -> Host:
+    """Return an empty Spark engine, in the given session, the active one or a new one."""
+    from stratalog.knowledge.spark_host import SparkHost
+
+    session: SparkSession = open_session(options)
+    return SparkHost(session, dictionary, limits)
+
+
+def can_restart(host: Host, options: Options, error: Exception) -> bool:
+    """Return whether a run that ended for want of memory can begin again on Spark."""
+    is_full = isinstance(error, MemoryError) or (
+        isinstance(error, StratalogError) and error.code == FULL
+    )
+    return is_full and options.engine == "auto" and host.name == "columnar" and has_spark()
+
+
+def restarted(host: Host, options: Options, dictionary: Dictionary) -> Host:
+    """Return a Spark engine with the explicit facts of another, which has grown too large."""
+    other = spark_host(options, dictionary, Limits(None, options.max_facts, options.timeout))
+    other.why = "the columnar engine has reached its memory limit"
+    for predicate in host.predicates():
+        other.load(predicate, *host.read(predicate, E))
+    return other

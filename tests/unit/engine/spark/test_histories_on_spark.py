@@ -1,0 +1,14 @@
+"""After every step of random histories, facts and both counts are those of the columnar engine.
+
+Many histories are renamed apart and followed as one: rounds of Spark cost the same for all.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.oracle import together
+
+
+def test_random_histories_are_followed(spark: Any):
+    together.run(spark, number=0, size=20, most=3)

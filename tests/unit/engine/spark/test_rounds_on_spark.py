@@ -1,0 +1,51 @@
+"""Rounds cost the same from first to last: plans are cut, and what is no longer used is freed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stratalog.engine.spark.engine import SparkEngine
+from stratalog.engine.spark.facts import MOST_SEGMENTS
+from stratalog.lang.parse import parse_program
+from stratalog.lang.syntax import Predicate
+from stratalog.pipeline.dictionary import Dictionary
+from stratalog.plan.program import plan_program, predicates_of
+from stratalog.reason import seminaive
+
+EDGE, PATH = Predicate("edge", 2), Predicate("path", 2)
+LENGTH = 24  # edges of a chain: so many rounds
+
+
+def kept_blocks(spark: Any) -> int:
+    return int(spark.sparkContext._jsc.sc().getPersistentRDDs().size())
+
+
+def test_what_is_kept_does_not_grow_with_the_rounds(spark: Any):
+    program = parse_program(
+        "path(?x, ?y) :- edge(?x, ?y) . path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) ."
+    )
+    engine = SparkEngine(spark, Dictionary())
+    nodes = np.arange(LENGTH + 1, dtype=np.uint32)
+    engine.load(EDGE, [nodes[:-1], nodes[1:]], LENGTH)
+    told: list[str] = []
+    blocks: list[int] = []
+    segments: list[int] = []
+    before = kept_blocks(spark)
+
+    def watch(*_: int) -> None:
+        told.append(engine.session.doing)
+        blocks.append(kept_blocks(spark) - before)
+        segments.append(len(engine.facts.table(2).segments))
+
+    rounds = seminaive.materialise(
+        engine, plan_program(program, predicates_of(program)).strata, watch
+    )
+    assert rounds == LENGTH + 1
+    assert engine.size(PATH) == LENGTH * (LENGTH + 1) // 2
+    assert max(segments) <= MOST_SEGMENTS + 1
+    assert max(blocks[LENGTH // 2 :]) <= 2 * MOST_SEGMENTS + 4
+    assert "level 2, round 3: r1 path" in told
+    engine.close()
+    assert kept_blocks(spark) == before
