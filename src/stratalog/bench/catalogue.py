@@ -19,8 +19,8 @@ class Benchmark:
 
     `task` is what a worker does with it: "materialise" the rules, "insert" the facts without
     duplicates, "join" and count derivations, materialise several sizes ("growth"), or with more
-    "threads", compare algorithms of "maintenance", time whole "updates", or the name of a module
-    of `stratalog.bench.reports`, about Stratalog alone.
+    "threads", compare algorithms of "maintenance", time whole "updates", time what is "on-spark",
+    or the name of a module of `stratalog.bench.reports`, about Stratalog alone.
     """
 
     name: str
@@ -168,6 +168,12 @@ BENCHMARKS = (
         "ingest",
         "N-Triples to numbers, by Spark and without; run by name only.",
         task="ingest",
+        only_by_name=True,
+    ),
+    Benchmark(
+        "spark",
+        "Universities on Spark, by Stratalog and by a loop of joins; run by name only.",
+        task="on-spark",
         only_by_name=True,
     ),
 )

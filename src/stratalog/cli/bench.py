@@ -75,10 +75,11 @@ def _command(  # noqa: PLR0913  # its options
     ] = None,
     scale: Annotated[str, typer.Option("--scale", metavar="SCALE", help="full, small.")] = "full",
     universities: Annotated[
-        int | None, typer.Option("--universities", min=1, metavar="N", help="Of lubm and updates.")
+        int | None,
+        typer.Option("--universities", min=1, metavar="N", help="Of lubm, updates and spark."),
     ] = None,
     rules: Annotated[
-        Path | None, typer.Option("--rules", metavar="FILE", help="Rules for lubm and updates.")
+        Path | None, typer.Option("--rules", metavar="FILE", help="Rules for lubm, updates, spark.")
     ] = None,
     data: Annotated[
         Path | None,
@@ -254,10 +255,11 @@ def _run_all(benchmarks: list[Benchmark], settings: Settings, result: Result) ->
     from stratalog.bench.alone import run_alone
     from stratalog.bench.growth import run_growth
     from stratalog.bench.maintenance.run import run_maintenance, run_updates
+    from stratalog.bench.on_spark.run import run_on_spark
     from stratalog.bench.run import run_benchmark
     from stratalog.bench.threads import run_threads
 
-    special = {"growth": run_growth, "threads": run_threads}
+    special = {"growth": run_growth, "threads": run_threads, "on-spark": run_on_spark}
     maintained = {"maintenance": run_maintenance, "updates": run_updates}
     for benchmark in benchmarks:
         if benchmark.task in COMPARED:

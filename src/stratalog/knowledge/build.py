@@ -72,12 +72,9 @@ def _materialise(given: object, facts: object, options: Options, report: Reporte
     try:
         rounds = run(host, plan, options, report)
     except (StratalogError, MemoryError) as error:
-        if not can_restart(host, options, error):
-            raise
-        warnings.append(f"W311: {AGAIN}\n  help: {error}")
-        log.warning(warnings[-1])
+        host, warning = _on_spark(host, options, dictionary, error)
+        warnings.append(warning)
         report("reason", AGAIN)
-        host = restarted(host, options, dictionary)
         rounds = run(host, plan, options, report)
     phases = {
         "parse": parsed - begun,
@@ -94,6 +91,17 @@ def _materialise(given: object, facts: object, options: Options, report: Reporte
     report.finish("reason", derived, time.perf_counter() - read)
     _keep(kb, options, report)
     return kb
+
+
+def _on_spark(
+    host: Host, options: Options, dictionary: Dictionary, error: Exception
+) -> tuple[Host, str]:
+    """Return an engine on which to begin again, and what to say about it, or raise the error."""
+    if not can_restart(host, options, error):
+        raise error
+    warning = f'W311: {AGAIN}\n  help: engine="spark" begins there; {error}'
+    log.warning(warning)
+    return restarted(host, options, dictionary), warning
 
 
 def _keep(kb: KnowledgeBase, options: Options, report: Reporter) -> None:

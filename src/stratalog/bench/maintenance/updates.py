@@ -101,7 +101,7 @@ class _Updates:
         told: Told,
     ) -> None:
         self._kb, self._amounts, self._told = kb, amounts, told
-        self._facts = _Facts(made)
+        self._facts = Facts(made)
         self._given = given
         self.times: dict[str, Timed] = {}
         self._problems: list[str] = []
@@ -225,7 +225,7 @@ class _Updates:
         return _sums(engine)
 
 
-class _Facts:
+class Facts:
     """The explicit facts, numbered across all predicates."""
 
     def __init__(self, made: EncodedColumns) -> None:

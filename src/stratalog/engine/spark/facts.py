@@ -178,6 +178,7 @@ class Facts:
             self._load(width, parts)
         for width, parts in saved.items():
             self._load_states(width, parts)
+        self.let_go()
 
     def _load(self, width: int, tables: list[pa.Table]) -> None:
         rows = sum(table.num_rows for table in tables)
@@ -187,7 +188,6 @@ class Facts:
             distinct = f"SELECT {key} FROM {{rows}} GROUP BY {key} SORT BY p"  # noqa: S608
             kept = written(self.work, self.work.spark.sql(distinct, rows=frame))
             tally = self.tally(kept, "NULL", "NULL", "1L")
-            self.let_go()
         body = f"SELECT {key}, 0 AS w, 1L AS nr, 0L AS r FROM {kept.view}"  # noqa: S608
         found = {Key(number): count for (number, _, _), (count, _) in tally.items()}
         self.table(width).add(kept, body, found, 1 << E.bit)
@@ -204,7 +204,6 @@ class Facts:
             text = f"SELECT * FROM ({text}) SORT BY p"  # noqa: S608
             kept = written(self.work, self.work.spark.sql(text, rows=frame))
             self._add_stated(self.table(width), kept)
-            self.let_go()
 
     def _add_stated(self, table: Table, kept: Written) -> Segment:
         """Return a new segment of rows that have label words and counts."""
@@ -327,6 +326,7 @@ class Facts:
         kept.check(sum(segment.count(segment.labels) for segment in segments))
         self._add_stated(table, kept)
         table.drop(gone)
+        table.segments.sort(key=lambda segment: -segment.written.rows)  # the last ones are small
 
     def _merge_contributions(self, table: Table) -> None:
         begin = _first_of_tail([c.written.rows for c in table.contributions])
@@ -339,6 +339,7 @@ class Facts:
         body = f"SELECT {key}, nr, r FROM {kept.view}"  # noqa: S608
         table.drop(merged)
         table.contributions.append(Contribution(kept, body))
+        table.contributions.sort(key=lambda each: -each.written.rows)
 
 
 def _first_of_tail(sizes: Sequence[int]) -> int:
