@@ -78,7 +78,28 @@ def written(work: Work, frame: DataFrame) -> Written:
     counted = frame.observe(observed, f.count(f.lit(1)).alias("rows"))
     work.count_action()
     kept = counted.localCheckpoint(eager=True, storageLevel=_level(work))
-    return Written(work, kept, int(observed.get["rows"]))
+    return Written(work, _without_estimate(work, kept), int(observed.get["rows"]))
+
+
+def _without_estimate(work: Work, frame: DataFrame) -> DataFrame:
+    """Return a checkpoint that has forgotten how large Spark thinks it is.
+
+    Spark keeps the estimate of the plan that was cut, and takes the product of both sides for a
+    join. After twenty rounds it is a number that takes longer to multiply than the round.
+    """
+    session: Any = work.spark
+    jvm = session._jvm  # noqa: SLF001  # no public way
+    plan: Any = frame._jdf.queryExecution().logical()  # noqa: SLF001
+    others = plan.otherCopyArgs()  # the session, the estimate, and what follows from the plan
+    given = [plan.productElement(i) for i in range(plan.productArity())]
+    given += [others.apply(i) for i in range(others.size())]
+    given[plan.productArity() + 1] = jvm.scala.Option.empty()
+    gateway: Any = work.context._gateway  # noqa: SLF001
+    array = gateway.new_array(jvm.java.lang.Object, len(given))
+    for place, each in enumerate(given):
+        array[place] = each
+    made = plan.getClass().getConstructors()[0].newInstance(array)
+    return _frame_of(work, made)
 
 
 def _columns(work: Work, frame: DataFrame) -> DataFrame:
@@ -87,10 +108,13 @@ def _columns(work: Work, frame: DataFrame) -> DataFrame:
     Spark itself finds them only for the first use in a statement: it gives other names to columns
     of the second, and then takes it for something else.
     """
+    return _frame_of(work, frame._jdf.queryExecution().withCachedData())  # noqa: SLF001  # no public way
+
+
+def _frame_of(work: Work, plan: Any) -> DataFrame:  # noqa: ANN401  # an object of the JVM
     from pyspark.sql import DataFrame
 
     session: Any = work.spark
-    plan = frame._jdf.queryExecution().withCachedData()  # noqa: SLF001  # no public way
     made = session._jvm.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, plan)  # noqa: SLF001
     return DataFrame(made, session)
 
