@@ -288,9 +288,7 @@ def _add_ready(
             known.add(step.builtin.variable)
 
 
-def sizes_changed(
-    before: Mapping[Predicate, float], statistics: Statistics, factor: float
-) -> bool:
+def sizes_changed(before: Mapping[Predicate, float], statistics: Statistics, factor: float) -> bool:
     """Return whether a relation has grown or shrunk by more than this factor since `before`."""
     return any(
         not (old / factor <= max(1.0, statistics.rows(p)) <= old * factor)
