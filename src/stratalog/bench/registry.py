@@ -68,7 +68,7 @@ SYSTEMS = (
         "the same by its other engine",
         "polars",
         "polars",
-        "polars_tasks:PolarsMemoryJoin",
+        "polars_loop:PolarsMemoryLoop",
     ),
     Entry("nemo", "its own reasoning", "nemo-python", "nmo_python", "nemo:Nemo", reads_files=True),
     Entry(

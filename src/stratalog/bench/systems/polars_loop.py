@@ -140,6 +140,12 @@ def _name(variable: Variable) -> str:
     return f"v_{variable.name}"
 
 
+class PolarsMemoryLoop(PolarsLoop):
+    """The same by Polars's usual engine."""
+
+    engine: ClassVar[Engine] = "in-memory"
+
+
 def _ordered(body: Sequence[Atom], sources: Sequence[pl.DataFrame], start: int) -> list[int]:
     """Return the atoms in the order in which they are joined."""
     order = [start]
