@@ -23,7 +23,11 @@ import stratalog as sl  # noqa: E402
 from stratalog import spark as sessions  # noqa: E402
 from tests.cluster import SETTINGS, cluster, end_with_parent, executors  # noqa: E402
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.slow,
+    pytest.mark.skipif("STRATALOG_LONG" not in os.environ, reason="minutes: STRATALOG_LONG=1"),
+]
 
 PROGRAM = """
 path(?x, ?y) :- edge(?x, ?y) .

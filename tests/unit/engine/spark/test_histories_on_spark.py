@@ -11,4 +11,4 @@ from tests.oracle import together
 
 
 def test_random_histories_are_followed(spark: Any):
-    together.run(spark, number=0, size=6, most=3)
+    together.run(spark, number=0, size=4, most=3)
