@@ -5,6 +5,7 @@ other tests is in local mode.
 """
 
 import json
+import os
 import random
 import subprocess
 import sys
