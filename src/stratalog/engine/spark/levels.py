@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from stratalog.lang.syntax import Predicate
 from stratalog.plan.rules import Stratum
+from stratalog.plan.stratify import levels
 
 
 def merged_levels(strata: Sequence[Stratum]) -> tuple[Stratum, ...]:
     """Return a stratum per level; a rule stays recursive only if it is so in its component."""
     by_level: dict[int, list[Stratum]] = defaultdict(list)
-    level_of: dict[Predicate, int] = {}
-    for stratum in strata:
-        below = [level_of.get(p, 0) for p in stratum.reads - stratum.predicates]
-        has_rules = bool(stratum.nonrecursive or stratum.recursive)
-        level = 1 + max(below, default=0) if has_rules else 0
-        level_of.update(dict.fromkeys(stratum.predicates, level))
+    for stratum, level in zip(strata, levels(strata), strict=True):
         by_level[level].append(stratum)
     return tuple(_together(by_level[level]) for level in sorted(by_level))
 
