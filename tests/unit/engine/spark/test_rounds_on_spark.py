@@ -18,8 +18,10 @@ EDGE, PATH = Predicate("edge", 2), Predicate("path", 2)
 LENGTH = 24  # edges of a chain: so many rounds
 
 
-def kept_blocks(spark: Any) -> int:
-    return int(spark.sparkContext._jsc.sc().getPersistentRDDs().size())
+def kept_blocks(spark: Any) -> set[int]:
+    """The data sets Spark keeps, by id: those of earlier tests may go at any moment."""
+    kept = spark.sparkContext._jsc.getPersistentRDDs()
+    return {int(each) for each in kept.keySet()}
 
 
 def test_what_is_kept_does_not_grow_with_the_rounds(spark: Any):
@@ -36,7 +38,7 @@ def test_what_is_kept_does_not_grow_with_the_rounds(spark: Any):
 
     def watch(*_: int) -> None:
         told.append(engine.session.doing)
-        blocks.append(kept_blocks(spark) - before)
+        blocks.append(len(kept_blocks(spark) - before))
         segments.append(len(engine.facts.table(2).segments))
 
     rounds = seminaive.materialise(
@@ -48,4 +50,4 @@ def test_what_is_kept_does_not_grow_with_the_rounds(spark: Any):
     assert max(blocks[LENGTH // 2 :]) <= 2 * MOST_SEGMENTS + 4
     assert "level 2, round 3: r1 path" in told
     engine.close()
-    assert kept_blocks(spark) == before
+    assert kept_blocks(spark) <= before
