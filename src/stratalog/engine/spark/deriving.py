@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 
 from stratalog.engine.spark.batch import NOTHING, Part, SparkBatch
-from stratalog.engine.spark.cuts import written
 from stratalog.engine.spark.facts import Facts, integers
 from stratalog.engine.spark.overlay import ABSENT, Overlay, States
 from stratalog.engine.spark.segments import Contribution, Key, Table, columns, width_of
@@ -87,11 +86,10 @@ class Deriving:
 
     def _enter(self, table: Table, text: str, change: Change) -> Derived:
         facts = self._facts
-        kept = written(facts.work, facts.work.sql(text))
+        kept, tally = facts.write(facts.work.sql(text))
         if not kept.rows:
             kept.free()
             return Derived(NOTHING, {})
-        tally = facts.tally(kept)
         new = {Key(p): rows for (p, s, _), (rows, _) in tally.items() if s is None}
         key = columns(table.width)
         batch = NOTHING

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from stratalog.engine.columnar.expressions import distinct_rows
 from stratalog.engine.columnar.membership import Sets
-from stratalog.engine.spark.cuts import Written, written
+from stratalog.engine.spark.cuts import Written
 from stratalog.engine.spark.overlay import Mask, States
 from stratalog.engine.spark.segments import (
     Contribution,
@@ -38,7 +39,6 @@ Ids = npt.NDArray[np.uint32]
 Tally = dict[tuple[int, int | None, int | None], tuple[int, int]]
 """Rows and derivations by predicate and, of known facts, segment and word."""
 
-AT_ONCE = sized(1_000_000, 8)  # rows that one task can count in a moment
 GROWTH = 3  # facts after reasoning per explicit fact, about
 MOST_SEGMENTS = sized(10, 3)  # of a table: each is read by every statement
 
@@ -53,7 +53,7 @@ class Facts:
         self.predicates: list[Predicate] = []
         self._numbers: dict[Predicate, int] = {}
         self._dropped: set[Predicate] = set()
-        self._waiting: dict[int, list[pa.Table]] = defaultdict(list)  # explicit, by width
+        self._waiting: dict[int, list[Sequence[Ids]]] = defaultdict(list)  # explicit, by predicate
         self._saved: dict[int, list[pa.Table]] = defaultdict(list)  # with marks and counts
         self._spool = Spool(work)
 
@@ -143,9 +143,9 @@ class Facts:
 
     def load(self, predicate: Predicate, given: Sequence[Ids], size: int) -> None:
         """Take explicit facts, which wait until somebody asks for any."""
-        number, width = self.number(predicate), width_of(predicate.arity)
+        number = self.number(predicate)
         if size:
-            self._waiting[width].append(arrow_rows(number, given, size, width))
+            self._waiting[number].append(given)
 
     def restore(self, states: States) -> None:
         """Take facts with marks and counts, which wait until somebody asks for any."""
@@ -169,7 +169,7 @@ class Facts:
 
     def take_in(self) -> None:
         """Give Spark the facts that wait: one segment per table, and one of those with counts."""
-        waiting, self._waiting = self._waiting, defaultdict(list)
+        waiting = self._take_waiting()
         saved, self._saved = self._saved, defaultdict(list)
         tables = [t for parts in (*waiting.values(), *saved.values()) for t in parts]
         if not self.tables:
@@ -180,14 +180,26 @@ class Facts:
             self._load_states(width, parts)
         self.let_go()
 
+    def _take_waiting(self) -> dict[int, list[pa.Table]]:
+        """Return the explicit facts that wait, by width, each once."""
+        waiting, self._waiting = self._waiting, defaultdict(list)
+        found = defaultdict(list)
+        for number, given in waiting.items():
+            width = width_of(self.predicates[number].arity)
+            facts = _distinct(given)
+            size = facts[0].size if facts else 1
+            found[width].append(arrow_rows(number, facts, size, width))
+        return found
+
     def _load(self, width: int, tables: list[pa.Table]) -> None:
         rows = sum(table.num_rows for table in tables)
         with self.work.described(f"loading {rows:,} facts"):
             frame = self._spool.frame(tables, tables[0].schema, rows)
             key = columns(width)
-            distinct = f"SELECT {key} FROM {{rows}} GROUP BY {key} SORT BY p"  # noqa: S608
-            kept = written(self.work, self.work.spark.sql(distinct, rows=frame))
-            tally = self.tally(kept, "NULL", "NULL", "1L")
+            hint = f"/*+ REPARTITION({self.work.partitions}, {key}) */"
+            divided = f"SELECT * FROM (SELECT {hint} {key} FROM {{rows}}) SORT BY p"  # noqa: S608
+            frame = self.work.spark.sql(divided, rows=frame)
+            kept, tally = self.write(frame, "NULL", "NULL", "1L")
         body = f"SELECT {key}, 0 AS w, 1L AS nr, 0L AS r FROM {kept.view}"  # noqa: S608
         found = {Key(number): count for (number, _, _), (count, _) in tally.items()}
         self.table(width).add(kept, body, found, 1 << E.bit)
@@ -202,12 +214,11 @@ class Facts:
         with self.work.described(f"loading {rows:,} facts"):
             text = f"{given} UNION ALL {others}" if others else given
             text = f"SELECT * FROM ({text}) SORT BY p"  # noqa: S608
-            kept = written(self.work, self.work.spark.sql(text, rows=frame))
-            self._add_stated(self.table(width), kept)
+            self._add_stated(self.table(width), self.work.spark.sql(text, rows=frame))
 
-    def _add_stated(self, table: Table, kept: Written) -> Segment:
+    def _add_stated(self, table: Table, frame: DataFrame) -> Segment:
         """Return a new segment of rows that have label words and counts."""
-        tally = self.tally(kept, "NULL", "w", "0L")
+        kept, tally = self.write(frame, "NULL", "w", "0L")
         found = {Key(p, w or 0): rows for (p, _, w), (rows, _) in tally.items()}
         body = f"SELECT {columns(table.width)}, w, nr, r FROM {kept.view}"  # noqa: S608
         made = table.add(kept, body, found)
@@ -242,19 +253,19 @@ class Facts:
         self._load_states(table.width, given, others)
         table.drop(before)
 
-    def tally(self, kept: Written, segment: str = "s", word: str = "w", n: str = "n") -> Tally:
-        """Return rows and derivations by cell, and check them against what was written."""
-        hint = "/*+ COALESCE(1) */" if kept.rows <= AT_ONCE else ""
+    def write(
+        self, frame: DataFrame, segment: str = "s", word: str = "w", n: str = "n"
+    ) -> tuple[Written, Tally]:
+        """Write rows down and return them, with rows and derivations by cell: one action."""
+        kept = Written(self.work, frame)
         text = (
-            f"SELECT p, s, w, count(*) AS rows, sum(n) AS n FROM (SELECT {hint} p,"  # noqa: S608
+            f"SELECT p, s, w, count(*) AS rows, sum(n) AS n FROM (SELECT p,"  # noqa: S608
             f" CAST({segment} AS INT) AS s, CAST({word} AS INT) AS w, {n} AS n FROM {kept.view})"
             " GROUP BY p, s, w"
         )
-        kept.pack()
-        found = self.work.fetched(self.work.sql(text)).to_pylist() if kept.rows else []
-        kept.end_packing()
+        found = kept.summarised(text).to_pylist()
         kept.check(sum(row["rows"] for row in found))
-        return {(row["p"], row["s"], row["w"]): (row["rows"], row["n"]) for row in found}
+        return kept, {(row["p"], row["s"], row["w"]): (row["rows"], row["n"]) for row in found}
 
     def local(self, table: pa.Table) -> DataFrame:
         """Return rows of the driver as a DataFrame."""
@@ -322,9 +333,8 @@ class Facts:
         gone: Iterable[Segment | Contribution],
     ) -> None:
         """Write a segment that takes the place of others, and check that it has their facts."""
-        kept = written(self.work, self.work.sql(text))
-        kept.check(sum(segment.count(segment.labels) for segment in segments))
-        self._add_stated(table, kept)
+        made = self._add_stated(table, self.work.sql(text))
+        made.written.check(sum(segment.count(segment.labels) for segment in segments))
         table.drop(gone)
         table.segments.sort(key=lambda segment: -segment.written.rows)  # the last ones are small
 
@@ -335,7 +345,7 @@ class Facts:
         parts = " UNION ALL ".join(c.body for c in merged)
         text = f"SELECT {key}, sum(nr) AS nr, sum(r) AS r FROM ({parts}) GROUP BY {key}"  # noqa: S608
         with self.work.described("adding up derivations of several rounds"):
-            kept = written(self.work, self.work.sql(text))
+            kept, _ = self.write(self.work.sql(text), "NULL", "NULL", "0L")
         body = f"SELECT {key}, nr, r FROM {kept.view}"  # noqa: S608
         table.drop(merged)
         table.contributions.append(Contribution(kept, body))
@@ -356,6 +366,22 @@ def _stated(width: int, segment: Segment) -> str:
     key = columns(width)
     where = segment.where(segment.labels)
     return f"SELECT {key}, {label} AS w, nr, r FROM ({segment.body}) WHERE {where}"  # noqa: S608
+
+
+def _distinct(given: Sequence[Sequence[Ids]]) -> list[Ids]:
+    """Return facts once that were given in several parts: the driver is quicker than Spark."""
+    facts = [np.concatenate(column) for column in zip(*given, strict=True)]
+    match facts:
+        case []:
+            return []
+        case [only]:
+            return [np.unique(only)]
+        case [first, second]:
+            words = np.unique(first.astype(np.uint64) << np.uint64(32) | second)
+            return [(words >> np.uint64(32)).astype(np.uint32), words.astype(np.uint32)]
+        case _:
+            chosen, _ = distinct_rows(facts)
+            return [column[chosen] for column in facts]
 
 
 def arrow_rows(number: int, given: Sequence[Ids], size: int, width: int) -> pa.Table:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-ROWS_PER_PARTITION = sized(1_000_000, 16)  # what one task can aggregate in the memory it has
+ROWS_PER_PARTITION = sized(2_000_000, 16)  # what one task can aggregate in the memory it has
 MOST_PARTITIONS = sized(4096, 3)
 COMPILED = 100_000  # facts from which compiled statements are faster
 COLLECTED = 64  # actions after which the JVM looks for what nobody uses

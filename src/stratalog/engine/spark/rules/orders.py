@@ -15,6 +15,7 @@ from stratalog.plan.delta import Role
 
 BROADCAST = sized(200_000, 4)  # rows: more are not sent to every executor
 JOINED = sized(1_000_000, 4)  # rows that a join is thought to give, to be sent likewise
+HASHED = sized(4_000_000, 8)  # rows that one task could hold, if all had one key
 FAN_OUT = 64  # facts that may match a binding: rather too many, for they would go to the driver
 
 _STARTS = (Role.DELTA, Role.NEGATED_DELTA)
@@ -96,12 +97,17 @@ def _joined(left: int, size: int, args: Sequence[int], known: set[int]) -> int:
 
 
 def _hint(left: int, size: int) -> str:
-    """Return the hint that sends the smaller side to all, if it is small."""
+    """Return the hint that sends the smaller side to all if it is small, or looks facts up in it.
+
+    Spark sorts both sides otherwise.
+    """
     if size <= BROADCAST and size <= left:
         return "/*+ BROADCAST(a) */"
     if left <= JOINED and left < size:
         return "/*+ BROADCAST(l) */"
-    return "/*+ BROADCAST(a) */" if size <= BROADCAST else ""
+    if size <= BROADCAST:
+        return "/*+ BROADCAST(a) */"
+    return "/*+ SHUFFLE_HASH(a) */" if size <= min(left, HASHED) else ""
 
 
 def _small_outside(
