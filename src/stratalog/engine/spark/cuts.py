@@ -34,7 +34,7 @@ class Written:
         self._blocks: Any = self._builder.cachedColumnBuffers()
         self._blocks.localCheckpoint()
         _cut(work, self._builder)
-        _frame_of(work, relation).createOrReplaceTempView(self.view)
+        _frame_of(work, _renamed(work, relation, self.view)).createOrReplaceTempView(self.view)
 
     def summarised(self, text: str) -> pa.Table:
         """Return the answer of a statement that reads all rows, and thereby writes them."""
@@ -65,6 +65,20 @@ def _relation(work: Work, frame: DataFrame, name: str) -> Any:  # noqa: ANN401  
     execution = frame._jdf.queryExecution()  # noqa: SLF001
     made: Any = getattr(kind, "InMemoryRelation$")
     return getattr(made, "MODULE$").apply(_level(work), execution, jvm.scala.Option.apply(name))
+
+
+def _renamed(work: Work, relation: Any, name: str) -> Any:  # noqa: ANN401  # of the JVM
+    """Return a relation whose columns are called as statements call them.
+
+    Spark keeps a union divided as its parts are if they speak of their columns by one name, down to
+    the table's. A statement that reads rows by way of a subquery calls that by the view's name too.
+    """
+    jvm: Any = work.context._jvm  # noqa: SLF001
+    utils = jvm.org.apache.spark.api.python.PythonUtils
+    qualifier, output = utils.toSeq([name]), relation.output()
+    return relation.withOutput(
+        utils.toSeq([output.apply(i).withQualifier(qualifier) for i in range(output.size())])
+    )
 
 
 def _cut(work: Work, builder: Any) -> None:  # noqa: ANN401  # of the JVM

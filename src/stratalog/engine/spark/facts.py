@@ -309,7 +309,10 @@ class Facts:
         segments = list(table.segments)
         parts = [_stated(table.width, s) for s in segments]
         key = columns(table.width)
-        parts += [f"SELECT {key}, 0 AS w, nr, r FROM ({c.body})" for c in table.contributions]  # noqa: S608
+        parts += [
+            f"SELECT {key}, 0 AS w, nr, r FROM ({c.body}) {c.written.view}"  # noqa: S608
+            for c in table.contributions
+        ]
         text = (
             f"SELECT {key}, max(w) AS w, sum(nr) AS nr, sum(r) AS r"  # noqa: S608
             f" FROM ({' UNION ALL '.join(parts)}) GROUP BY {key} SORT BY p"
@@ -365,7 +368,8 @@ def _stated(width: int, segment: Segment) -> str:
     label = segment.label(segment.labels)
     key = columns(width)
     where = segment.where(segment.labels)
-    return f"SELECT {key}, {label} AS w, nr, r FROM ({segment.body}) WHERE {where}"  # noqa: S608
+    name = segment.written.view
+    return f"SELECT {key}, {label} AS w, nr, r FROM ({segment.body}) {name} WHERE {where}"  # noqa: S608
 
 
 def _distinct(given: Sequence[Sequence[Ids]]) -> list[Ids]:

@@ -138,7 +138,7 @@ class Table:
         """
         return [
             f"SELECT {columns(self.width)}{self._filled(what, segment, cells)}"  # noqa: S608
-            f" FROM ({segment.body}) WHERE {segment.where(cells)}"
+            f" FROM ({segment.body}) {segment.written.view} WHERE {segment.where(cells)}"
             for segment in self.segments
             if (cells := segment.chosen(is_member))
         ]

@@ -26,6 +26,7 @@ COMPILED = 100_000  # facts from which compiled statements are faster
 COLLECTED = 64  # actions after which the JVM looks for what nobody uses
 DESCRIPTION = "spark.job.description"
 
+RULES = "org.apache.spark.sql.catalyst.optimizer"
 SETTINGS = {
     "spark.sql.adaptive.enabled": "false",  # it plans every stage again, which rounds cannot pay
     "spark.sql.autoBroadcastJoinThreshold": "-1",  # statements say what is sent to all
@@ -34,6 +35,9 @@ SETTINGS = {
     "spark.sql.ansi.enabled": "true",  # a count that 64 bits cannot hold is an error
     "spark.sql.broadcastTimeout": "36000",  # a broadcast waits for all its input
     "spark.sql.constraintPropagation.enabled": "false",  # plans of unions take long otherwise
+    # Facts are divided by all columns; Spark would leave out those that a statement writes itself,
+    # and then divide anew whenever such facts meet others.
+    "spark.sql.optimizer.excludedRules": f"{RULES}.FoldablePropagation",
 }
 
 _tags = count(1)

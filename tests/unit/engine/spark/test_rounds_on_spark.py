@@ -8,6 +8,7 @@ import numpy as np
 
 from stratalog.engine.spark.engine import SparkEngine
 from stratalog.engine.spark.facts import MOST_SEGMENTS
+from stratalog.engine.spark.segments import columns
 from stratalog.lang.parse import parse_program
 from stratalog.lang.syntax import Predicate
 from stratalog.pipeline.dictionary import Dictionary
@@ -22,6 +23,25 @@ def kept_blocks(spark: Any) -> set[int]:
     """The data sets Spark keeps, by id: those of earlier tests may go at any moment."""
     kept = spark.sparkContext._jsc.getPersistentRDDs()
     return {int(each) for each in kept.keySet()}
+
+
+def test_what_is_known_stays_in_its_place(spark: Any):
+    """Facts of all rounds are brought together by task: nothing is sent, whatever wrote them."""
+    program = parse_program(
+        "path(?x, ?y) :- edge(?x, ?y) . path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) ."
+        " node(?x) :- path(?x, ?y) . node(?y) :- path(?x, ?y) . seen(?x, 7) :- node(?x) ."
+    )
+    engine = SparkEngine(spark, Dictionary())
+    engine.load(EDGE, [np.array([1, 2], np.uint32), np.array([2, 3], np.uint32)], 2)
+    seminaive.materialise(engine, plan_program(program, predicates_of(program)).strata)
+    table = engine.facts.table(2)
+    assert len(table.segments) > 3
+    known = " UNION ALL ".join(table.select(lambda *_: True, ", 1L AS n"))
+    frame = engine.session.sql(f"SELECT {columns(2)}, sum(n) FROM ({known}) GROUP BY {columns(2)}")
+    plan = str(frame._jdf.queryExecution().executedPlan().toString())
+    assert "Union" in plan
+    assert "Exchange" not in plan
+    engine.close()
 
 
 def test_what_is_kept_does_not_grow_with_the_rounds(spark: Any):
