@@ -296,14 +296,20 @@ def take(
 
 def check(state: State, history: History, explicit: frozenset[Fact]) -> None:
     """Fail unless marks and counts are those of the judge, and no other mark is left."""
-    expected = history.judged(explicit)
-    given = naive.as_planned(history.plan, explicit)
-    told = {
-        fact: (1 << I.bit | (1 << E.bit if fact in given else 0), nr, r)
-        for fact, (nr, r) in expected.items()
-    }
+    told = marked(history.plan, explicit, history.judged(explicit))
     differences = compare(state, told)
     assert not differences, differences
+
+
+def marked(
+    plan: Plan, explicit: frozenset[Fact], counts: Mapping[Fact, tuple[int, int]]
+) -> dict[Fact, tuple[int, int, int]]:
+    """Return what an engine must have stored, if the judge has counted so."""
+    given = naive.as_planned(plan, explicit)
+    return {
+        fact: (1 << I.bit | (1 << E.bit if fact in given else 0), nr, r)
+        for fact, (nr, r) in counts.items()
+    }
 
 
 def compare(found: State, expected: Mapping[Fact, tuple[int, int, int]]) -> dict[Fact, Any]:

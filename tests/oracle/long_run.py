@@ -5,7 +5,8 @@
 
 Work comes in chunks; chunk n is seeded by n: a failing chunk fails again with `--chunk n`, whatever
 ran before it. Each history is followed by every maintenance algorithm and by a mixture of them. A
-life is that of a knowledge base: updates, questions, aborts, edits of rules, reopened stores.
+life is that of a knowledge base: updates, questions, aborts, edits of rules, reopened stores. With
+`--engines spark` the programs or histories of a chunk are renamed apart and run as one.
 """
 
 from __future__ import annotations
@@ -73,6 +74,23 @@ def run_chunk(kind: str, number: int, engine: str) -> None:
     chunk()
 
 
+def run_together(kind: str, number: int) -> None:
+    """Judge fifty of a kind on Spark as one program, a history by each algorithm in turn."""
+    from stratalog import spark
+    from tests.oracle import together
+
+    session = spark.session()
+    if kind == "programs":
+        together.run(session, number, CHUNK, most=0)
+        return
+    for algorithm in together.NAMES:
+        started = time.monotonic()
+        together.run(session, number, CHUNK, algorithm=algorithm)
+        seconds = time.monotonic() - started
+        sys.stdout.write(f"spark: {CHUNK} histories by {algorithm} in {seconds:.1f} s\n")
+        sys.stdout.flush()
+
+
 def finished(state: Path) -> dict[str, int]:
     """Return the number of chunks done of each kind with each engine."""
     done: dict[str, int] = json.loads(state.read_text()) if state.exists() else {}
@@ -84,7 +102,10 @@ def run(kind: str, wanted: int, engine: str, state: Path) -> None:
     key = engine if kind == "programs" else f"{engine} {kind}"
     for number in range(finished(state).get(key, 0), -(-wanted // CHUNK)):
         started = time.monotonic()
-        run_chunk(kind, number, engine)
+        if engine == "spark":
+            run_together(kind, number)
+        else:
+            run_chunk(kind, number, engine)
         state.write_text(json.dumps(finished(state) | {key: number + 1}))
         done, seconds = (number + 1) * CHUNK, time.monotonic() - started
         sys.stdout.write(f"{engine}: {done} {kind}, the last {CHUNK} in {seconds:.1f} s\n")

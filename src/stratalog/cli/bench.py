@@ -83,7 +83,7 @@ def _command(  # noqa: PLR0913  # its options
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option("--data", metavar="FOLDER", help="Rules and facts for maintenance."),
+        typer.Option("--data", metavar="FOLDER", help="Rules and facts for maintenance, spark."),
     ] = None,
     sets: Annotated[
         list[str] | None,

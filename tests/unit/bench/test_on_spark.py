@@ -54,12 +54,19 @@ def test_the_loop_refuses_what_it_has_no_words_for(spark, tmp_path):
 def test_the_table_tells_ratios_and_what_is_wanted():
     figures = {
         "loop": 60.0, "spark": 20.0, "columnar": 0.5, "tiny": 0.4, "tiny_rules": 16,
-        "tiny_rounds": 20, "first_update": 9.0, "update": 5.0, "insert": 4.0, "deleted": 1000,
-        "universities": 20, "explicit": 10, "facts": 20, "rounds": 9, "memory": "4g",
+        "tiny_rounds": 20, "early": 0.5, "late": 0.6, "kept": 7, "few": 10, "many": 100,
+        "small": 10.0, "large": 80.0, "updated": 50, "scratch": 25.0, "first_update": 9.0,
+        "update": 5.0, "insert": 4.0, "deleted": 1000, "universities": 20, "explicit": 10,
+        "facts": 20, "rounds": 9, "memory": "4g",
     }  # fmt: skip
     report = _report("spark", "LUBM_L.dlog", figures)
     rows = {row[0]: row[1:] for row in report.rows}
     assert rows["Stratalog on Spark"] == [20.0, 3.0, "> 3"]
-    assert rows["deleting 1,000 facts"] == [5.0, 0.25, "< 0.35"]
+    assert rows["there, deleting 1,000 facts"] == [5.0, 0.2, "< 0.35"]
     assert rows["a round of 16 rules, tiny data"] == [0.4, None, "< 1"]
+    assert rows["100 universities"] == [80.0, 8.0, "< 11"]
+    assert rows["a late one of a hundred rounds"][1] == pytest.approx(1.2)
     assert "LUBM_L.dlog" in report.notes[0]
+    many = {"name": "Claros_LE", "seconds": 40.0, "facts": 9, "rounds": 2}
+    more = _report("spark", "", {**figures, "many_rules": many})
+    assert more.rows[-1] == ["Claros_LE", 40.0, None, "< 300"]

@@ -21,8 +21,9 @@ import numpy as np
 import stratalog
 from stratalog import spark as sessions
 from stratalog.bench.inputs import write_input
+from stratalog.bench.maintenance.datasets import chosen_sets
 from stratalog.bench.maintenance.updates import Facts
-from stratalog.bench.on_spark.tiny import RULES_OF_TINY, seconds_per_round
+from stratalog.bench.on_spark.tiny import RULES_OF_TINY, rounds_of_a_chain, seconds_per_round
 from stratalog.bench.systems.base import Told
 from stratalog.bench.systems.pyspark_loop import PySparkLoop
 from stratalog.generate.universities import lubm
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 MEMORY = "4g"
 SETTINGS = {"spark.driver.memory": MEMORY, "spark.sql.shuffle.partitions": "4"}
+MANY_RULES = "Claros_LE"
 Sums = dict[str, tuple[int, ...]]
 
 
@@ -48,6 +50,7 @@ class Amounts:
     rules: str
     deleted: int
     runs: int
+    data: str = ""  # a folder with the rules and facts of Claros_LE
 
 
 def measure(folder: Path, amounts: Amounts, told: Told) -> dict[str, Any]:
@@ -55,50 +58,97 @@ def measure(folder: Path, amounts: Amounts, told: Told) -> dict[str, Any]:
     told("starting Spark")
     spark = sessions.session("local[2]", SETTINGS)
     told("one university, to warm up")
-    warm = Amounts(1, amounts.rules, min(amounts.deleted, 100), 1)
-    _Measured(spark, folder / "warm", warm, lambda _: None).measure()
-    found = _Measured(spark, folder / "full", amounts, told).measure()
+    warm = _Universities(spark, folder / "warm", 1, amounts.rules)
+    warm.compare(1, _quiet)
+    warm.update(min(amounts.deleted, 100), 1, _quiet)
+    problems = list(warm.problems)
+    number = amounts.universities
+    compared = _Universities(spark, folder / "compared", number, amounts.rules)
+    found = compared.compare(amounts.runs, told)
+    few, many = max(1, number // 2), 5 * number
+    found["few"], found["many"] = few, many
+    grown = [_Universities(spark, folder / str(n), n, amounts.rules) for n in (few, many)]
+    for name, each, runs in zip(("small", "large"), grown, (amounts.runs, 1), strict=True):
+        told(f"{each.number} universities")
+        found[name] = min(each.seconds() for _ in range(runs))
+    updated = _Universities(spark, folder / "updated", many // 2, amounts.rules)
+    found |= updated.update(amounts.deleted, amounts.runs, told)
+    for each in (compared, updated):
+        problems += each.problems
     told("tiny data")
     tiny = seconds_per_round(spark)
+    told("a hundred rounds")
+    found |= rounds_of_a_chain(spark)
+    if amounts.data:
+        told(f"{MANY_RULES} rules")
+        found["many_rules"] = _claros(spark, Path(amounts.data), problems)
     sessions.stop()
     return {
         **found,
+        "deleted": amounts.deleted,
         "tiny": tiny.seconds,
         "tiny_rounds": tiny.rounds,
         "tiny_rules": RULES_OF_TINY,
         "memory": MEMORY,
+        "problems": problems,
     }
 
 
-class _Measured:
+class _Universities:
     """Some universities, on all engines."""
 
-    def __init__(self, spark: SparkSession, folder: Path, amounts: Amounts, told: Told) -> None:
-        self._spark, self._amounts, self._told = spark, amounts, told
-        told("making facts")
-        self._made: EncodedColumns = lubm(universities=amounts.universities)
-        self._given: Input = write_input(self._made, folder, amounts.rules or None)
-        self._problems: list[str] = []
+    def __init__(self, spark: SparkSession, folder: Path, number: int, rules: str) -> None:
+        self.number = number
+        self.problems: list[str] = []
+        self._spark = spark
+        self._made: EncodedColumns = lubm(universities=number)
+        self._given: Input = write_input(self._made, folder, rules or None)
 
-    def measure(self) -> dict[str, Any]:
+    def compare(self, runs: int, told: Told) -> dict[str, Any]:
+        """Return the least seconds of the loop and of the engine, in turn."""
         expected = self._materialised("columnar")
         found = {"columnar": _reasoning(expected), "loop": float("inf"), "spark": float("inf")}
-        kb: KnowledgeBase | None = None
-        for turn in range(self._amounts.runs):
-            if kb is not None:
-                kb.close()
-            self._told(f"the PySpark loop, run {turn + 1}")
+        for turn in range(runs):
+            told(f"the PySpark loop, run {turn + 1}")
             found["loop"] = min(found["loop"], self._loop(expected))
-            self._told(f"the Spark engine, run {turn + 1}")
-            kb = self._materialised("spark")
-            found["spark"] = min(found["spark"], _reasoning(kb))
-        assert kb is not None  # noqa: S101  # there is at least one run
-        told = {"universities": self._amounts.universities, "deleted": self._amounts.deleted}
-        told |= {key: kb.stats[key] for key in ("explicit", "facts", "rounds")}
-        self._compare(_sums(kb), _sums(expected), "materialised")
-        updates = self._updates(kb, expected)
-        kb.close()
-        return {**found, **told, **updates, "problems": self._problems}
+            told(f"the Spark engine, run {turn + 1}")
+            with self._materialised("spark") as kb:
+                found["spark"] = min(found["spark"], _reasoning(kb))
+                sums, stats = _sums(kb), kb.stats
+        self._compare(sums, _sums(expected), "materialised")
+        named = {key: stats[key] for key in ("explicit", "facts", "rounds")}
+        return {**found, **named, "universities": self.number}
+
+    def seconds(self) -> float:
+        """Return the seconds of loading and reasoning on Spark."""
+        with self._materialised("spark") as kb:
+            return _reasoning(kb)
+
+    def update(self, size: int, runs: int, told: Told) -> dict[str, Any]:
+        """Delete facts, insert them again, and delete others: the first time pays for more."""
+        told(f"{self.number} universities, to be updated")
+        expected = self._materialised("columnar")
+        facts = Facts(self._made)
+        seconds: dict[str, list[float]] = {"delete": [], "insert": []}
+        with self._materialised("spark") as kb:
+            scratch = _reasoning(kb)
+            for turn in range(runs + 1):
+                told(f"updates, turn {turn + 1}")
+                tables = facts.tables(facts.sample(size, turn))
+                for kind, taken in seconds.items():
+                    begun = time.perf_counter()
+                    _update(kb, kind, tables)
+                    taken.append(time.perf_counter() - begun)
+                    _update(expected, kind, tables)
+                self._compare(_sums(kb), _sums(expected), f"updated {turn + 1} times")
+        first, *others = seconds["delete"]
+        return {
+            "updated": self.number,
+            "scratch": scratch,
+            "first_update": first,
+            "update": float(np.median(others)),
+            "insert": float(np.median(seconds["insert"])),
+        }
 
     def _materialised(self, engine: str) -> KnowledgeBase:
         session = {"spark": self._spark} if engine == "spark" else {}
@@ -116,33 +166,35 @@ class _Measured:
         for predicate in sorted(loop.predicates()):
             rows, right = loop.count(predicate), expected._host.size(predicate)  # noqa: SLF001
             if rows != right:
-                self._problems.append(
-                    f"{predicate.name}: {rows:,} facts by the loop, not {right:,}"
-                )
+                self.problems.append(f"{predicate.name}: {rows:,} facts by the loop, not {right:,}")
         self._spark.catalog.clearCache()
         return seconds
 
-    def _updates(self, kb: KnowledgeBase, expected: KnowledgeBase) -> dict[str, float]:
-        """Delete facts, insert them again, and delete others: the first time pays for more."""
-        facts = Facts(self._made)
-        seconds: dict[str, list[float]] = {"delete": [], "insert": []}
-        for turn in range(self._amounts.runs + 1):
-            self._told(f"updates, turn {turn + 1}")
-            tables = facts.tables(facts.sample(self._amounts.deleted, turn))
-            for kind, taken in seconds.items():
-                begun = time.perf_counter()
-                _update(kb, kind, tables)
-                taken.append(time.perf_counter() - begun)
-                _update(expected, kind, tables)
-                self._compare(_sums(kb), _sums(expected), kind)
-        first, *others = seconds["delete"]
-        return {"first_update": first, "update": min(others), "insert": min(seconds["insert"])}
-
     def _compare(self, found: Sums, expected: Sums, when: str) -> None:
-        for name in sorted({*found, *expected}):
-            if found.get(name) != expected.get(name):
-                told = f"{found.get(name)} on Spark, not {expected.get(name)}"
-                self._problems.append(f"{when}: {name} has {told}")
+        self.problems += _differences(found, expected, when)
+
+
+def _claros(spark: SparkSession, folder: Path, problems: list[str]) -> dict[str, Any]:
+    """Return what the rules of a published ontology take on the facts of museums."""
+    chosen, _ = chosen_sets([MANY_RULES], folder)
+    given = chosen[0].rules_in(folder), chosen[0].files_in(folder)
+    expected = stratalog.materialise(*given, engine="columnar", progress=False)
+    with stratalog.materialise(*given, engine="spark", spark=spark, progress=False) as kb:
+        problems += _differences(_sums(kb), _sums(expected), MANY_RULES)
+        told = {key: kb.stats[key] for key in ("facts", "rounds")}
+        return {"name": MANY_RULES, "seconds": _reasoning(kb), **told}
+
+
+def _quiet(_: str) -> None:
+    """Tell nothing."""
+
+
+def _differences(found: Sums, expected: Sums, when: str) -> list[str]:
+    return [
+        f"{when}: {name} has {found.get(name)} on Spark, not {expected.get(name)}"
+        for name in sorted({*found, *expected})
+        if found.get(name) != expected.get(name)
+    ]
 
 
 def _update(kb: KnowledgeBase, kind: str, tables: dict[str, pa.Table]) -> None:
