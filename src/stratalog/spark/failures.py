@@ -70,6 +70,12 @@ MEANINGS = (  # the first that is found counts
         " spark.executor.memoryOverhead",
     ),
     Meaning(
+        pattern=r"Checkpoint block (\w+) not found|CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND",
+        code="E204",
+        message="facts were lost with the executors that had them",
+        help="materialise again, or open the store again; see docs/spark.md#what-may-be-lost",
+    ),
+    Meaning(
         pattern=r"ExecutorLostFailure|Lost executor",
         code="E204",
         message="an executor was lost",

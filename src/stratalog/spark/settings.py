@@ -42,6 +42,8 @@ def default_settings(master: str, folder: Path) -> dict[str, str]:
             "spark.network.timeout": "86400s",  # a laptop that was asleep loses nothing
             "spark.sql.codegen.cache.maxEntries": "1000",  # rounds come back to the same code
         }
+    else:  # an executor that has come lately soon gets its share of second copies
+        settings["spark.storage.cachedPeersTtl"] = "1000"
     return settings
 
 
