@@ -242,9 +242,6 @@ class ReferenceEngine:
     def work(self) -> int:
         return self._work
 
-    def clock(self) -> float:
-        return time.process_time()
-
     def limit_work(self, more: int | None, seconds: float = inf) -> None:
         self._most_work = None if more is None else self._work + more
         self._deadline = time.process_time() + seconds

@@ -140,11 +140,8 @@ class Engine(Protocol[RuleT_contra]):
     def work(self) -> int:
         """Return the work done so far: facts visited, tried and derived."""
 
-    def clock(self) -> float:
-        """Return the seconds that reasoning has cost by now: of which kind, the engine knows."""
-
     def limit_work(self, more: int | None, seconds: float = inf) -> None:
-        """Raise BudgetSpentError once about so much more work is done, or so many seconds spent.
+        """Raise BudgetSpentError once about so much more work is done, or so much CPU time spent.
 
         None lifts the limit.
         """

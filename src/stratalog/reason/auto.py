@@ -79,9 +79,9 @@ class Auto:
             if changed is not None:
                 past.save(cost, spent, ALLOWED, MOST)
                 return changed, Choice(name, why)
-        begun = engine.clock()
+        begun = time.process_time()
         changed = rematerialise.maintain(engine, stratum, changes)
-        seconds = engine.clock() - begun
+        seconds = time.process_time() - begun
         past.correct(estimate, seconds)
         past.save(seconds, spent + seconds, ALLOWED, MOST)
         tried = "other algorithms were stopped" if spent else "no other promises to be faster"
@@ -135,13 +135,13 @@ class _Trial:
         self._budget = budget
         self._most = most
         self._begun = time.perf_counter()
-        self._clock = engine.clock()
+        self._cpu = time.process_time()
 
     @property
     def seconds(self) -> float:
-        """By the engine's clock since it began; of a moment the time, which is cheaper to get."""
+        """CPU time since it began; of a moment the time itself, which is cheaper to ask for."""
         passed = time.perf_counter() - self._begun
-        return passed if passed < LEAST else self._engine.clock() - self._clock
+        return passed if passed < LEAST else time.process_time() - self._cpu
 
     def run(self, name: str, stratum: Stratum, changes: StratumChanges) -> Changed | None:
         """Return what an algorithm changes; None, and nothing is changed, if it was stopped."""

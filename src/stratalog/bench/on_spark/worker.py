@@ -8,6 +8,7 @@ AMOUNTS is a JSON object. Each line on standard output is a JSON object: {"stage
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -55,32 +56,38 @@ class Amounts:
 
 def measure(folder: Path, amounts: Amounts, told: Told) -> dict[str, Any]:
     """Return all times, and what was wrong, if anything was."""
+
+    def rest(stage: str) -> None:
+        """Tell what comes next; what is no longer used leaves the JVM when Python lets it go."""
+        gc.collect()
+        told(stage)
+
     told("starting Spark")
     spark = sessions.session("local[2]", SETTINGS)
-    told("one university, to warm up")
+    rest("one university, to warm up")
     warm = _Universities(spark, folder / "warm", 1, amounts.rules)
     warm.compare(1, _quiet)
     warm.update(min(amounts.deleted, 100), 1, _quiet)
     problems = list(warm.problems)
     number = amounts.universities
     compared = _Universities(spark, folder / "compared", number, amounts.rules)
-    found = compared.compare(amounts.runs, told)
+    found = compared.compare(amounts.runs, rest)
     few, many = max(1, number // 2), 5 * number
     found["few"], found["many"] = few, many
     grown = [_Universities(spark, folder / str(n), n, amounts.rules) for n in (few, many)]
     for name, each, runs in zip(("small", "large"), grown, (amounts.runs, 1), strict=True):
-        told(f"{each.number} universities")
+        rest(f"{each.number} universities")
         found[name] = min(each.seconds() for _ in range(runs))
     updated = _Universities(spark, folder / "updated", many // 2, amounts.rules)
-    found |= updated.update(amounts.deleted, amounts.runs, told)
+    found |= updated.update(amounts.deleted, amounts.runs, rest)
     for each in (compared, updated):
         problems += each.problems
-    told("tiny data")
+    rest("tiny data")
     tiny = seconds_per_round(spark)
-    told("a hundred rounds")
+    rest("a hundred rounds")
     found |= rounds_of_a_chain(spark)
     if amounts.data:
-        told(f"{MANY_RULES} rules")
+        rest(f"{MANY_RULES} rules")
         found["many_rules"] = _claros(spark, Path(amounts.data), problems)
     sessions.stop()
     return {

@@ -209,9 +209,6 @@ class ColumnarEngine(Contents):
     def work(self) -> int:
         return self._evaluation.work()
 
-    def clock(self) -> float:
-        return time.process_time()
-
     def limit_work(self, more: int | None, seconds: float = inf) -> None:
         self._most_work = None if more is None else self.work() + more
         self._deadline = inf if seconds == inf else time.process_time() + seconds

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from stratalog.engine.spark.batch import NOTHING, Part, SparkBatch
-from stratalog.engine.spark.facts import Facts, integers
+from stratalog.engine.spark.facts import Facts, Tally, integers
 from stratalog.engine.spark.overlay import ABSENT, Overlay, States
 from stratalog.engine.spark.segments import Contribution, Key, Table, columns, width_of
 from stratalog.facts.counts import Count
@@ -22,10 +22,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from stratalog.engine.columnar.relation import Ids
+    from stratalog.engine.spark.cuts import Written
     from stratalog.engine.spark.overlay import Integers
     from stratalog.engine.spark.reading import Reader
 
 SUM_OF_COUNTS = "sum(n) AS n"
+BY_HASH, BY_SORTING = "SHUFFLE_HASH", "MERGE"  # hints: how candidates and known facts meet
+TOO_MANY = "not enough memory to build hash map"  # what Spark says of candidates of one task
 
 
 class Change(NamedTuple):
@@ -48,6 +51,7 @@ class Deriving:
     def __init__(self, facts: Facts, overlay: Overlay) -> None:
         self._facts = facts
         self._overlay = overlay
+        self._lookup = BY_HASH
 
     # -- in segments
 
@@ -60,8 +64,7 @@ class Deriving:
         for width, text in self.candidates(heads, reader).items():
             table = self._facts.table(width)
             known = table.select(lambda p, _: p in numbers, ", {number} AS s, w")
-            joined = _joined(width, text, known, ("s", "w"))
-            found = self._enter(table, joined, change)
+            found = self._enter(table, self._compared(width, text, known), change)
             parts.append(found.batch)
             for number, n in found.derivations.items():
                 derivations[number] += n
@@ -84,9 +87,25 @@ class Deriving:
             for width, texts in parts.items()
         }
 
-    def _enter(self, table: Table, text: str, change: Change) -> Derived:
-        facts = self._facts
-        kept, tally = facts.write(facts.work.sql(text))
+    def _compared(self, width: int, text: str, known: list[str]) -> tuple[Written, Tally]:
+        """Write candidates with the segments that know them.
+
+        A task looks facts up among its candidates; if it cannot hold these, both are sorted.
+        """
+        try:
+            return self._written(width, text, known)
+        except Exception as error:
+            if self._lookup == BY_SORTING or TOO_MANY not in str(error):
+                raise
+        self._lookup = BY_SORTING
+        return self._written(width, text, known)
+
+    def _written(self, width: int, text: str, known: list[str]) -> tuple[Written, Tally]:
+        joined = _joined(width, text, known, ("s", "w"), self._lookup)
+        return self._facts.write(self._facts.work.sql(joined))
+
+    def _enter(self, table: Table, compared: tuple[Written, Tally], change: Change) -> Derived:
+        kept, tally = compared
         if not kept.rows:
             kept.free()
             return Derived(NOTHING, {})
@@ -143,7 +162,7 @@ class Deriving:
         known = self._facts.table(width).select(
             lambda p, _: p in wanted, ", {label} AS label, nr, r"
         )
-        return _joined(width, text, known, ("label", "nr", "r"), others)
+        return _joined(width, text, known, ("label", "nr", "r"), BY_HASH, others)
 
     def fetched(self, texts: Mapping[int, str], *others: str) -> pa.Table | None:
         """Return the rows of statements for several widths, fetched in one action."""
@@ -193,6 +212,7 @@ def _joined(
     text: str,
     known: list[str],
     states: tuple[str, ...],
+    lookup: str,
     others: tuple[str, ...] = ("n",),
 ) -> str:
     """Return the statement for candidates with what segments say of them, nothing if new.
@@ -207,6 +227,6 @@ def _joined(
     on = " AND ".join(f"k.{name} = h.{name}" for name in key)
     told = ", ".join(f"k.{name}" for name in states)
     return (
-        f"SELECT /*+ SHUFFLE_HASH(h) */ {kept}, {told}"  # noqa: S608
+        f"SELECT /*+ {lookup}(h) */ {kept}, {told}"  # noqa: S608
         f" FROM ({' UNION ALL '.join(known)}) k RIGHT JOIN ({text}) h ON {on}"
     )

@@ -263,8 +263,12 @@ class Facts:
             f" CAST({segment} AS INT) AS s, CAST({word} AS INT) AS w, {n} AS n FROM {kept.view})"
             " GROUP BY p, s, w"
         )
-        found = kept.summarised(text).to_pylist()
-        kept.check(sum(row["rows"] for row in found))
+        try:
+            found = kept.summarised(text).to_pylist()
+            kept.check(sum(row["rows"] for row in found))
+        except BaseException:
+            kept.free()
+            raise
         return kept, {(row["p"], row["s"], row["w"]): (row["rows"], row["n"]) for row in found}
 
     def local(self, table: pa.Table) -> DataFrame:

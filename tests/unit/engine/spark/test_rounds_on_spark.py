@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from stratalog.engine.spark.deriving import BY_HASH, TOO_MANY
 from stratalog.engine.spark.engine import SparkEngine
 from stratalog.engine.spark.facts import MOST_SEGMENTS
 from stratalog.engine.spark.segments import columns
@@ -41,6 +42,27 @@ def test_what_is_known_stays_in_its_place(spark: Any):
     plan = str(frame._jdf.queryExecution().executedPlan().toString())
     assert "Union" in plan
     assert "Exchange" not in plan
+    engine.close()
+
+
+def test_candidates_that_no_task_can_hold_are_sorted(spark: Any):
+    program = parse_program(
+        "path(?x, ?y) :- edge(?x, ?y) . path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) ."
+    )
+    engine = SparkEngine(spark, Dictionary())
+    engine.load(EDGE, [np.array([1, 2], np.uint32), np.array([2, 3], np.uint32)], 2)
+    usual, refused = engine.session.sql, []
+
+    def sql(text: str) -> Any:
+        if BY_HASH in text:
+            refused.append(text)
+            raise RuntimeError(f"There is {TOO_MANY}.")
+        return usual(text)
+
+    engine.session.sql = sql  # type: ignore[method-assign]
+    seminaive.materialise(engine, plan_program(program, predicates_of(program)).strata)
+    assert len(refused) == 1  # from then on nobody tries
+    assert engine.size(PATH) == 3
     engine.close()
 
 

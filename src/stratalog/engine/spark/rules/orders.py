@@ -15,7 +15,6 @@ from stratalog.plan.delta import Role
 
 BROADCAST = sized(200_000, 4)  # rows: more are not sent to every executor
 JOINED = sized(1_000_000, 4)  # rows that a join is thought to give, to be sent likewise
-HASHED = sized(4_000_000, 8)  # rows that one task could hold, if all had one key
 FAN_OUT = 64  # facts that may match a binding: rather too many, for they would go to the driver
 
 _STARTS = (Role.DELTA, Role.NEGATED_DELTA)
@@ -97,17 +96,15 @@ def _joined(left: int, size: int, args: Sequence[int], known: set[int]) -> int:
 
 
 def _hint(left: int, size: int) -> str:
-    """Return the hint that sends the smaller side to all if it is small, or looks facts up in it.
+    """Return the hint that sends the smaller side to all, if it is small.
 
-    Spark sorts both sides otherwise.
+    Otherwise Spark sorts both sides: slower than a hash, but no key has too many facts for it.
     """
     if size <= BROADCAST and size <= left:
         return "/*+ BROADCAST(a) */"
     if left <= JOINED and left < size:
         return "/*+ BROADCAST(l) */"
-    if size <= BROADCAST:
-        return "/*+ BROADCAST(a) */"
-    return "/*+ SHUFFLE_HASH(a) */" if size <= min(left, HASHED) else ""
+    return "/*+ BROADCAST(a) */" if size <= BROADCAST else ""
 
 
 def _small_outside(
