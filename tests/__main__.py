@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[1]
 SUMMARY = re.compile(r"=* ?((?:\d+ \w+|no tests ran).* in [\d.]+s.*?)[ =]*$")
 CHECKED = ("tests/unit/engine", "tests/unit/kernels", "tests/oracle")
 """What the bounds part runs: the tests in which kernels do most of the work."""
+ON_SPARK = ("tests/unit/engine/spark", "tests/unit/engine/spark_rules")
 
 
 @dataclass
@@ -114,12 +115,13 @@ def check_tests(run: Run) -> None:
 def check_bounds(run: Run) -> None:
     """Run the kernels' tests with every index checked, tiny blocks, one thread and two.
 
-    The folder of compiled kernels depends on the first two: none without checks is used.
+    The folder of compiled kernels depends on the first two: none without checks is used. Tests on
+    Spark are left out: they take minutes, and kernels have no part in what is special to them.
     """
     folders = [folder for folder in CHECKED if any((ROOT / folder).glob("test_*.py"))]
     env = {"NUMBA_BOUNDSCHECK": "1", "STRATALOG_TINY": "1", "HYPOTHESIS_PROFILE": "dev"}
     for threads in ("1", "2"):
-        words = ["--engines=columnar", *folders]
+        words = ["--engines=columnar", *(f"--ignore={folder}" for folder in ON_SPARK), *folders]
         run_pytest(run, "bounds", words, env | {"STRATALOG_THREADS": threads})
 
 
