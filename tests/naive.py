@@ -506,7 +506,8 @@ def counts(plan: Plan, explicit: AbstractSet[Fact]) -> dict[Fact, tuple[int, int
     """Return C_nr and C_r of every fact of the planned program's materialisation.
 
     C_nr: one if the fact is explicit, and one for each instance of a nonrecursive rule. C_r: one
-    for each instance of a recursive rule. An instance fills in all variables of its rule.
+    for each instance of a recursive rule that belongs to no module. An instance fills in all
+    variables of its rule.
     """
     facts = planned_facts(plan, explicit)
     nonrecursive: dict[Fact, int] = defaultdict(int)
@@ -516,6 +517,29 @@ def counts(plan: Plan, explicit: AbstractSet[Fact]) -> dict[Fact, tuple[int, int
     for stratum in plan.strata:
         for fact in instances(stratum.nonrecursive, facts):
             nonrecursive[fact] += 1
-        for fact in instances(stratum.recursive, facts):
+        special = rules_of_modules(stratum.recursive) if plan.has_modules else []
+        for fact in instances([r for r in stratum.recursive if r not in special], facts):
             recursive[fact] += 1
     return {fact: (nonrecursive[fact], recursive[fact]) for fact in facts}
+
+
+def rules_of_modules(rules: Sequence[PlannedRule]) -> list[PlannedRule]:
+    """Return the rules that say that a relation is transitive, or that such a one is symmetric."""
+    transitive = [rule for rule in rules if says(rule, "01:02,21")]
+    relations = {rule.head.predicate for rule in transitive}
+    symmetric = [r for r in rules if r.head.predicate in relations and says(r, "01:10")]
+    return transitive + symmetric
+
+
+def says(rule: PlannedRule, form: str) -> bool:
+    """Say whether a rule is of a form: head and atoms of one relation, variables by number."""
+    numbers: dict[Argument, int] = {}
+    for argument in (a for atom in (rule.head, *rule.body) for a in atom.args):
+        numbers.setdefault(argument, len(numbers))
+    if any(not isinstance(argument, Variable) for argument in numbers):
+        return False
+    if rule.negated or rule.builtins or rule.grouping is not None:
+        return False
+    relations = {atom.predicate for atom in (rule.head, *rule.body)}
+    head, *body = ("".join(str(numbers[a]) for a in atom.args) for atom in (rule.head, *rule.body))
+    return len(relations) == 1 and f"{head}:{','.join(sorted(body))}" == form

@@ -128,9 +128,17 @@ def layers() -> tuple[Rule, ...]:
     return parse_program(LAYERS).rules
 
 
+MODULES = (1, 3, 14)  # the rules of the layers that modules are made of
+
+
 @st.composite
-def of_layers(draw: Draw) -> Random:
-    rules = [rule for rule in layers() if draw(st.booleans())]
+def of_layers(draw: Draw, often: tuple[int, ...] = ()) -> Random:
+    """Draw some of the layers' rules, those of some numbers more often than not."""
+    rules = [
+        rule
+        for number, rule in enumerate(layers())
+        if draw(st.integers(0, 5)) > (0 if number in often else 2)
+    ]
     term = st.sampled_from(INTEGERS[: draw(st.integers(2, 4))])
     atom = st.sampled_from(PREDICATES).flatmap(
         lambda p: st.tuples(*[term] * p.arity).map(lambda args: Atom(p, args))
@@ -138,6 +146,11 @@ def of_layers(draw: Draw) -> Random:
     given = dict.fromkeys(draw(atom) for _ in range(draw(sizes(1, 24))))
     program = Program(rules=tuple(rules), facts=tuple(given))
     return program, steps(draw, program, atom.map(_fact))
+
+
+def of_modules() -> st.SearchStrategy[Random]:
+    """Return histories of programs that mostly have modules."""
+    return of_layers(often=MODULES)
 
 
 def histories() -> st.SearchStrategy[Random]:

@@ -4,9 +4,10 @@
     python -m tests.oracle.long_run --histories 1000 --lives 1000 --state long_run.json
 
 Work comes in chunks; chunk n is seeded by n: a failing chunk fails again with `--chunk n`, whatever
-ran before it. Each history is followed by every maintenance algorithm and by a mixture of them. A
-life is that of a knowledge base: updates, questions, aborts, edits of rules, reopened stores. With
-`--engines spark` the programs or histories of a chunk are renamed apart and run as one.
+ran before it. Each history is followed by every maintenance algorithm and by a mixture of them, of
+`--modules` by those that know rule modules. A life is that of a knowledge base: updates, questions,
+aborts, edits of rules, reopened stores. With `--engines spark` the programs or histories of a chunk
+are renamed apart and run as one.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from hypothesis import strategies as st
 from stratalog.lang.syntax import Program
 from tests import lives, strategies, updates
 from tests.lives import Life
-from tests.oracle import test_lives
+from tests.oracle import test_lives, test_modules
 from tests.oracle.test_maintenance import ALGORITHMS, follow
 from tests.oracle.test_materialise import agree
 
@@ -42,6 +43,10 @@ def judge_history(engine: str, made: updates.Random) -> None:
     follow(made, engine, ALGORITHMS)
 
 
+def judge_modules(engine: str, made: updates.Random) -> None:
+    follow(made, engine, test_modules.ALGORITHMS, modules=True)
+
+
 def judge_life(engine: str, life: Life) -> None:
     test_lives.follow(life, engine)
 
@@ -50,6 +55,7 @@ Judge = Callable[[str, Any], None]
 KINDS: dict[str, tuple[st.SearchStrategy[Any], Judge]] = {
     "programs": (strategies.programs(), judge_program),
     "histories": (updates.histories(), judge_history),
+    "modules": (updates.of_modules(), judge_modules),
     "lives": (lives.lives(), judge_life),
 }
 

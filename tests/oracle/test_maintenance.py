@@ -28,11 +28,11 @@ CAME_BACK = "a fact that comes back in an earlier stratum stands"
 SHARE = 2  # of the usual number of examples, for seven algorithms see each
 
 
-def judged(made: updates.Random) -> histories.History:
+def judged(made: updates.Random, *, modules: bool = False) -> histories.History:
     """Return a history with the judge's word on each step; what the judge cannot do is skipped."""
     note(updates.show(made))
     try:
-        history = histories.History(*made)
+        history = histories.History(*made, modules=modules)
         history.judge_all()
     except naive.TooLargeError:
         assume(condition=False)
@@ -42,9 +42,11 @@ def judged(made: updates.Random) -> histories.History:
     return history
 
 
-def follow(made: updates.Random, engine: str, algorithms: list[str]) -> None:
+def follow(
+    made: updates.Random, engine: str, algorithms: list[str], *, modules: bool = False
+) -> None:
     """Fail unless every algorithm follows the history."""
-    history = judged(made)
+    history = judged(made, modules=modules)
     for algorithm in algorithms:
         note(algorithm)
         histories.run(history, algorithm, engine)

@@ -67,9 +67,9 @@ class Input:
         """Return the explicit relations by predicate."""
         return {Predicate(each.name, each.arity): each for each in self.relations}
 
-    def plan(self) -> Plan:
+    def plan(self, *, modules: bool = False) -> Plan:
         """Return the planned rules."""
-        return plan_program(parse_program(self.rules), self.predicates())
+        return plan_program(parse_program(self.rules), self.predicates(), modules=modules)
 
     def columns(self, relation: StoredRelation, *, as_values: bool) -> Columns:
         """Return the columns of a relation: integers for a peer that computes, otherwise ids."""

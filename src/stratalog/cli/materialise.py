@@ -56,7 +56,7 @@ def _command(  # noqa: PLR0913  # the contract's options
     ] = None,
     engine: Annotated[str | None, _choice("auto, columnar, spark.")] = None,
     maintenance: Annotated[str | None, _choice(o.MAINTENANCE)] = None,
-    modules: Annotated[str | None, _choice("auto, off.")] = None,
+    modules: Annotated[str | None, _choice("auto, off, paper.")] = None,
     schemes: Annotated[str | None, _choice("auto, plain.")] = None,
     equality: Annotated[str | None, _choice("auto, off.")] = None,
     joins: Annotated[str | None, _choice("auto, plan.")] = None,

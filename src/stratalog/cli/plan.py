@@ -83,6 +83,11 @@ def _tree(plan: dict[str, Any], *, updates: bool) -> Tree:
         for rule in stratum["rules"]:
             kind = "recursive" if rule["is_recursive"] else "nonrecursive"
             leaf = branch.add(Text(rule["rule"]).append(f"  {kind}", "cyan"))
+            if rule["module"]:
+                leaf.add(
+                    Text(f"module: {rule['module']}, its rules join external facts only", "yellow")
+                )
+                continue
             for version in rule["versions"]:
                 if updates or version["used"] == "materialise":
                     _add_steps(leaf, version)

@@ -31,6 +31,9 @@ degree(?x, ?n) :- AGGREGATE(edge(?x, ?y) ON ?x BIND COUNT(?y) AS ?n) .
 next(?x, ?m) :- degree(?x, ?n), BIND(?n + 1 AS ?m), FILTER(?m < 9) .
 [?x, ?p, ?y] :- [?p, <urn:inverse>, ?q], [?y, ?q, ?x] .
 flag() :- edge("a", "b") .
+same(?x, ?y) :- edge(?x, ?y) .
+same(?x, ?y) :- same(?y, ?x) .
+same(?x, ?z) :- same(?x, ?y), same(?y, ?z) .
 """
 
 LARGE = """

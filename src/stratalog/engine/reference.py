@@ -161,6 +161,25 @@ class ReferenceEngine:
         self.limits.check_time("the program")
         return batch
 
+    def chain(self, rule: PlannedRule, start: int, others: FactSet, delta: Batch) -> FactBatch:
+        others_or_delta = others | delta
+        heads: list[Fact] = []
+        for binding in self.instances(rule, others_or_delta, others):
+            body = [(atom.predicate, _fill(atom, binding)) for atom in rule.body]
+            rest = body[:start] + body[start + 1 :]
+            if body[start] in _facts(delta) and all(self.is_in(fact, others) for fact in rest):
+                heads.append((rule.head.predicate, _fill(rule.head, binding)))
+        self.derivations[rule.index] += len(heads)
+        return self.store(heads)
+
+    def connect(self, edges: Batch, spokes: Batch) -> FactBatch:
+        old = _components(args for _, args in _facts(spokes))
+        new = _components(args for _, args in _facts(edges) | _facts(spokes))
+        pairs = ((x, y) for part in new for x in part for y in part)
+        known = {(x, y) for part in old for x in part for y in part}
+        predicates = self.predicates_of(edges)
+        return self.store((p, pair) for pair in pairs if pair not in known for p in predicates)
+
     def change_count(self, batch: Batch, count: Count, change: int) -> None:
         self._change(_facts(batch), count, change)
 
@@ -296,6 +315,16 @@ def _facts(batch: Batch) -> frozenset[Fact]:
     if not isinstance(batch, FactBatch):
         raise TypeError(f"a {type(batch).__name__} of another engine")
     return batch.facts
+
+
+def _components(pairs: Iterable[tuple[Term, ...]]) -> list[set[Term]]:
+    """Return the constants in pairs, those together that pairs connect."""
+    found: list[set[Term]] = []
+    for pair in pairs:
+        touched = [part for part in found if part & set(pair)]
+        found = [part for part in found if part not in touched]
+        found.append(set(pair).union(*touched))
+    return found
 
 
 def _fill(atom: Atom, binding: Mapping[Variable, Term]) -> tuple[Term, ...]:

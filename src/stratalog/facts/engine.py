@@ -84,6 +84,19 @@ class Engine(Protocol[RuleT_contra]):
         With a delta, rules with an aggregate are passed over: `regroup` is for them.
         """
 
+    def chain(self, rule: RuleT_contra, start: int, others: FactSet, delta: Batch) -> Batch:
+        """Return the heads of instances whose atom `start` is in Δ, all other atoms in `others`.
+
+        The others may be in Δ too, if they are in `others`. No count changes.
+        """
+
+    def connect(self, edges: Batch, spokes: Batch) -> Batch:
+        """Return the pairs (x, y) of one component of all these pairs, but not of the spokes alone.
+
+        Components are those of an undirected graph; a constant in the edges and not in the spokes
+        has a pair with itself. All pairs are of one relation.
+        """
+
     def predicates_of(self, batch: Batch) -> frozenset[Predicate]:
         """Return the predicates of a batch's facts."""
 

@@ -19,10 +19,11 @@ SEEN = Label("seen", 6)  # derived by the running `apply`
 C = Label("C", 7)  # checked (001 Algorithm 3)
 P = Label("P", 8)  # proved
 Y = Label("Y", 9)  # delayed
-X = Label("X", 10)  # external to a closure module (000)
+X = Label("X", 10)  # external to a closure module, or in one of its components (000)
+S = Label("S", 11)  # seen by a module's function (000)
 
 LABELS = 12
 """Bits of the label word that sets may use; a truth table over them has 2 ** LABELS entries."""
 
-STORED = (E, I)
+STORED = (E, I, X)
 """The marks that outlive a run; all others are scaffolding of one algorithm."""

@@ -10,7 +10,7 @@ from stratalog.errors import StratalogError
 from stratalog.facts.limits import full_memory_explained
 from stratalog.knowledge.adapters import Host
 from stratalog.knowledge.base import KnowledgeBase
-from stratalog.knowledge.engines import can_restart, make_host, restarted
+from stratalog.knowledge.engines import can_restart, make_host, restarted, with_modules
 from stratalog.knowledge.load import load, read_facts
 from stratalog.knowledge.options import Options, check_options
 from stratalog.knowledge.programs import load_program
@@ -22,6 +22,7 @@ from stratalog.lang.terms import SAME_AS
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.facts import EncodedFacts
 from stratalog.pipeline.publish import check_target
+from stratalog.plan.modules import without_modules
 from stratalog.plan.program import plan_program
 from stratalog.plan.rules import Plan
 from stratalog.reason import seminaive
@@ -59,7 +60,8 @@ def _materialise(given: object, facts: object, options: Options, report: Reporte
     encoded = read_facts(program, facts, options, dictionary, report)
     read = time.perf_counter()
     report("plan", f"{len(program.rules):,} rules")
-    plan = plan_program(program, encoded.predicates())
+    modules = with_modules(options, dictionary, encoded.count)
+    plan = plan_program(program, encoded.predicates(), modules=modules)
     warnings += _undefined_warnings(program, encoded)
     for warning in warnings:
         log.warning(warning)
@@ -75,6 +77,7 @@ def _materialise(given: object, facts: object, options: Options, report: Reporte
         host, warning = _on_spark(host, options, dictionary, error)
         warnings.append(warning)
         report("reason", AGAIN)
+        plan = without_modules(plan)
         rounds = run(host, plan, options, report)
     phases = {
         "parse": parsed - begun,

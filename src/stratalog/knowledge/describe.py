@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from stratalog.knowledge.engines import with_modules
 from stratalog.knowledge.load import read_facts, triple_columns
 from stratalog.knowledge.options import check_options
 from stratalog.knowledge.programs import load_program
@@ -54,7 +55,8 @@ def describe(program: object, facts: object = None, **options: Any) -> dict[str,
     warnings = [str(warning) for warning in check(loaded)]
     dictionary = Dictionary()
     encoded = read_facts(loaded, facts, chosen, dictionary, Reporter())
-    plan = plan_program(loaded, encoded.predicates())
+    modules = with_modules(chosen, dictionary, encoded.count)
+    plan = plan_program(loaded, encoded.predicates(), modules=modules)
     sizes = _measure(encoded, plan, dictionary)
     description = _Description(loaded, plan, sizes)
     return {
@@ -127,6 +129,7 @@ class _Description:
             "source": rule.origin.text if rule.origin else None,
             "line": rule.origin.place.line if rule.origin and rule.origin.place else None,
             "is_recursive": recursive,
+            "module": self._module(rule, stratum),
             "versions": [
                 *([] if recursive else [self._version(Version(rule), "materialise")]),
                 *(
@@ -137,6 +140,13 @@ class _Description:
                 ),
             ],
         }
+
+    def _module(self, rule: PlannedRule, stratum: Stratum) -> str | None:
+        """Return what the module of a rule says of its relation, if it is in one."""
+        for module in stratum.modules:
+            if rule in module.rules:
+                return f"{self.name(module.predicate)} is {module.kind.value}"
+        return None
 
     def _version(self, version: Version, used: str) -> dict[str, Any]:
         steps = join_order(version, self.sizes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
-from stratalog.errors import StratalogError
+from stratalog.errors import EngineError, StratalogError
 from stratalog.facts.labels import E
 from stratalog.facts.limits import Limits
 from stratalog.knowledge.adapters import ColumnarHost, Host, ReferenceHost
@@ -67,6 +67,21 @@ def choose(options: Options, dictionary: Dictionary, facts: int) -> Choice:
     return Choice("spark", told)
 
 
+def with_modules(options: Options, dictionary: Dictionary, facts: int) -> bool:
+    """Return whether rules that special algorithms know are planned apart from the others.
+
+    Spark follows modules in updates of a store that has them, and does not materialise by them.
+    """
+    is_spark = choose(options, dictionary, facts).engine == "spark"
+    if is_spark and options.modules == "paper":
+        raise EngineError(
+            "E121",
+            f"modules={options.modules!r} is not supported on Spark yet",
+            help='leave it out there, or choose engine="columnar"',
+        )
+    return options.modules != "off" and not is_spark
+
+
 def has_spark() -> bool:
     """Return whether there is a Spark to start."""
     return find_spec("pyspark") is not None
@@ -100,7 +115,8 @@ def can_restart(host: Host, options: Options, error: Exception) -> bool:
     is_full = isinstance(error, MemoryError) or (
         isinstance(error, StratalogError) and error.code == FULL
     )
-    return is_full and options.engine == "auto" and host.name == "columnar" and has_spark()
+    is_free = options.engine == "auto" and options.modules != "paper"
+    return is_full and is_free and host.name == "columnar" and has_spark()
 
 
 def restarted(host: Host, options: Options, dictionary: Dictionary) -> Host:

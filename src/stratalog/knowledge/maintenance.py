@@ -89,12 +89,14 @@ class Maintenance:
         """Update a stratum by the algorithm of this name; return what it did, and why it."""
         if name == "auto":
             return self._auto.maintain(engine, stratum, changes)
-        return algorithm(name)(engine, stratum, changes), Choice(name, "asked for")
+        chosen = algorithm(name, has_modules=bool(stratum.modules))
+        return chosen(engine, stratum, changes), Choice(name, "asked for")
 
 
-def algorithm(name: str) -> Maintain:
-    """Return the algorithm of a name."""
-    found: Maintain = import_module(f"stratalog.reason.{ALGORITHMS[name]}").maintain
+def algorithm(name: str, *, has_modules: bool = False) -> Maintain:
+    """Return the algorithm of a name, for strata with rule modules or without."""
+    file = "dred_c_mod" if has_modules and name == "dred-c" else ALGORITHMS[name]
+    found: Maintain = import_module(f"stratalog.reason.{file}").maintain
     return found
 
 

@@ -24,7 +24,6 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }
 
 NOT_YET: dict[str, tuple[str, ...]] = {
-    "modules": ("paper",),
     "equality": ("rewrite", "axioms"),
     "joins": ("hypertree",),
 }

@@ -16,7 +16,7 @@ from stratalog.facts.labels import STORED, I
 from stratalog.knowledge.adapters import Counts, Host, Ids, Labels
 from stratalog.lang.parse import parse_program
 from stratalog.lang.printer import show
-from stratalog.lang.syntax import Aggregate, Predicate
+from stratalog.lang.syntax import Aggregate, Predicate, Program
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.manifest import JSON
 from stratalog.pipeline.snapshot import Delta, Snapshot
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase
     from stratalog.knowledge.maintaining import Outcome
 
+
+OF_MODULE = "  [module]"  # after a rule whose derivations are not counted
 
 STORED_MARKS = sum(1 << label.bit for label in STORED)
 
@@ -137,7 +139,8 @@ def _deltas(kb: KnowledgeBase, outcome: Outcome) -> Iterator[tuple[Predicate, De
 
 def plan_key(plan: Plan) -> list[str]:
     """Return the planned rules as text: counts are valid only for the plan that made them."""
-    return [_rule_key(rule) for rule in plan.rules]
+    special = {rule.index for stratum in plan.strata for rule in stratum.special}
+    return [_rule_key(rule) + (OF_MODULE if rule.index in special else "") for rule in plan.rules]
 
 
 def _rule_key(rule: PlannedRule) -> str:
@@ -168,16 +171,15 @@ def open_store(
     saved = store.read(version)
     dictionary = Dictionary.from_table(saved.kinds, saved.dictionary)
     program = parse_program(saved.program)
-    plan = plan_program(program, [p for p in saved.relations if not p.name.startswith("$")])
-    planned: Any = saved.plan
-    if sorted(plan_key(plan)) != sorted(planned):  # an update puts rules at the end
+    chosen = Options(**{**saved.options, **options})  # the saved ones were checked when given
+    plan = _plan_of(saved, program, modules=chosen.modules != "off")
+    if plan is None:
         raise StoreError(
             "T111",
             "the store was planned by another version of Stratalog: its counts are not valid here",
             path=str(directory),
             help="materialise its program and facts again into a new store",
         )
-    chosen = Options(**{**saved.options, **options})  # the saved ones were checked when given
     statistics: Any = saved.statistics
     host = make_host(chosen, dictionary, int(statistics.get("explicit", 0)))
     for predicate in saved.relations:
@@ -192,6 +194,20 @@ def open_store(
     kb._run = statistics
     kb._store, kb._version = store, saved.version
     return kb
+
+
+def _plan_of(saved: Snapshot, program: Program, *, modules: bool) -> Plan | None:
+    """Return the plan that the counts of a store are valid for, None if it cannot be made.
+
+    A store may have been made without the modules that its options allow.
+    """
+    planned: Any = saved.plan
+    data = [p for p in saved.relations if not p.name.startswith("$")]
+    for choice in (True, False) if modules else (False,):
+        plan = plan_program(program, data, modules=choice)
+        if sorted(plan_key(plan)) == sorted(planned):  # an update puts rules at the end
+            return plan
+    return None
 
 
 def _numbers(table: pa.Table, name: str) -> np.ndarray[tuple[int], np.dtype[Any]]:

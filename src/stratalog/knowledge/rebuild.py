@@ -13,7 +13,7 @@ from stratalog.facts.labels import E, I
 from stratalog.facts.sets import FactSet, Over
 from stratalog.knowledge.adapters import Encoded
 from stratalog.knowledge.changes import visible_facts
-from stratalog.knowledge.engines import make_host
+from stratalog.knowledge.engines import make_host, with_modules
 from stratalog.knowledge.given import Given
 from stratalog.knowledge.load import as_stored
 from stratalog.knowledge.maintaining import Outcome
@@ -40,8 +40,9 @@ def rebuild(kb: KnowledgeBase, given: Given, report: Reporter) -> Outcome:
     known, kept = _kept(kb, given)
     derived = {rule.head.predicate for rule in kb._plan.rules}
     data = {*old_explicit, *given.insert.predicates(), *(p for p in old if p not in derived)}
-    kb._plan = plan_program(kb._program, sorted(data))
     size = sum(each[2] for each in (*kept, *given.insert))
+    modules = with_modules(kb._options, kb._dictionary, size)
+    kb._plan = plan_program(kb._program, sorted(data), modules=modules)
     kb._host = make_host(kb._options, kb._dictionary, size)
     kb._maintenance = Maintenance(kb._host)
     kb._triples = Triples(kb._host, kb._dictionary) if kb._plan.stored_as_triples else None

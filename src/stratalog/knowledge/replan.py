@@ -14,6 +14,7 @@ from itertools import count
 
 from stratalog.lang.syntax import Bind, Call, Expression, Filter, Predicate, Program
 from stratalog.lang.terms import Term
+from stratalog.plan.modules import with_modules
 from stratalog.plan.program import plan_program
 from stratalog.plan.rules import Plan, PlannedRule, Stratum
 from stratalog.plan.triples import is_triple_shaped
@@ -28,7 +29,7 @@ def with_predicates(plan: Plan, program: Program, new: Iterable[Predicate]) -> P
     if not fresh:
         return plan
     data = {p for p in known if not p.name.startswith("$")} | fresh
-    return aligned(plan_program(program, data), plan)
+    return aligned(plan_program(program, data, modules=plan.has_modules), plan)
 
 
 def rule_constants(plan: Plan) -> set[Term]:
@@ -75,11 +76,12 @@ def _content(rule: PlannedRule) -> object:
 
 
 def _stratum(stratum: Stratum, same: dict[int, PlannedRule]) -> Stratum:
-    return Stratum(
+    found = Stratum(
         stratum.predicates,
         tuple(same[rule.index] for rule in stratum.nonrecursive),
         tuple(same[rule.index] for rule in stratum.recursive),
     )
+    return with_modules(found) if stratum.modules else found
 
 
 def _key(stratum: Stratum) -> object:

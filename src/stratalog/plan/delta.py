@@ -33,10 +33,11 @@ class Version:
     rule: PlannedRule
     start: int | None = None
     negative: bool = False  # `start` counts the negated atoms
+    is_chain: bool = False  # all other atoms are read from Iᵖ, whether in the delta or not
 
     def role(self, atom: int) -> Role:
         """Return where positive atom number `atom` is read from."""
-        if self.start is None:
+        if self.start is None or (self.is_chain and atom != self.start):
             return Role.FULL
         if self.negative or atom < self.start:
             return Role.OLD

@@ -8,6 +8,7 @@ from dataclasses import replace
 from stratalog.errors import DataError, ProgramError
 from stratalog.lang.syntax import TRIPLE, Predicate, Program
 from stratalog.plan.lower import lower_rules
+from stratalog.plan.modules import with_modules
 from stratalog.plan.rules import Plan, PlannedRule
 from stratalog.plan.stratify import stratify
 from stratalog.plan.triples import (
@@ -19,8 +20,13 @@ from stratalog.plan.triples import (
 )
 
 
-def plan_program(program: Program, data: Collection[Predicate] = ()) -> Plan:
-    """Return the plan of a checked program; `data` are the predicates of facts given outside it."""
+def plan_program(
+    program: Program, data: Collection[Predicate] = (), *, modules: bool = False
+) -> Plan:
+    """Return the plan of a checked program; `data` are the predicates of facts given outside it.
+
+    With `modules`, rules that special algorithms evaluate are apart from the others.
+    """
     rules = lower_rules(program.rules)
     known = {*data, *(fact.predicate for fact in program.facts), *_predicates(rules)}
     _refuse_two_arities(known)
@@ -33,12 +39,10 @@ def plan_program(program: Program, data: Collection[Predicate] = ()) -> Plan:
         rules += copying_rules(known, len(rules))
     numbered = tuple(replace(rule, index=i) for i, rule in enumerate(rules))
     hidden = frozenset(p for p in {*known, *_predicates(numbered)} if p.name.startswith("$"))
-    return Plan(
-        numbered,
-        stratify(numbered, known - {TRIPLE} if not as_triples else known),
-        hidden,
-        as_triples,
-    )
+    strata = stratify(numbered, known - {TRIPLE} if not as_triples else known)
+    if modules:
+        strata = tuple(with_modules(stratum) for stratum in strata)
+    return Plan(numbered, strata, hidden, as_triples, modules)
 
 
 def _refuse_two_arities(predicates: Collection[Predicate]) -> None:

@@ -8,6 +8,8 @@ hidden predicates.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple
 
 from stratalog.lang.syntax import Atom, Bind, Filter, Predicate, Reduction, Rule, Variable
 
@@ -38,6 +40,33 @@ class PlannedRule:
     origin: Rule | None = field(default=None, compare=False)
 
 
+class ModuleKind(Enum):
+    """What the rules of a module say about their relation."""
+
+    TRANSITIVE = "transitive"
+    SYMMETRIC = "symmetric and transitive"
+
+
+class Chains(NamedTuple):
+    """Rules by which a module follows its relation r; they derive nothing that is not meant."""
+
+    follow: PlannedRule  # r(x, z) :- r(x, y), r(y, z)
+    source: PlannedRule  # r(x, x) :- r(x, y)
+    target: PlannedRule  # r(y, y) :- r(x, y)
+    row: PlannedRule  # r(x, y) :- r(x, x), r(x, y)
+    ends: PlannedRule  # r(y, y) :- r(x, x), r(x, y)
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """Recursive rules of a stratum that a special algorithm evaluates together (000)."""
+
+    kind: ModuleKind
+    predicate: Predicate
+    rules: tuple[PlannedRule, ...]
+    chains: Chains = field(compare=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Stratum:
     """Predicates evaluated together. A rule is recursive if a body atom is of its own stratum."""
@@ -45,12 +74,21 @@ class Stratum:
     predicates: frozenset[Predicate]
     nonrecursive: tuple[PlannedRule, ...]
     recursive: tuple[PlannedRule, ...]
+    modules: tuple[Module, ...] = ()
+    rest: tuple[PlannedRule, ...] = field(init=False, repr=False, compare=False)
+    """The recursive rules of no module: their derivations are counted."""
+    special: tuple[PlannedRule, ...] = field(init=False, repr=False, compare=False)
+    """The recursive rules of modules."""
     reads: frozenset[Predicate] = field(init=False, repr=False, compare=False)
     """The predicates in the bodies of its rules."""
     aggregates: bool = field(init=False, repr=False, compare=False)
     """Whether a rule has an aggregate."""
 
     def __post_init__(self) -> None:
+        special = {rule.index for module in self.modules for rule in module.rules}
+        rest = tuple(rule for rule in self.recursive if rule.index not in special)
+        object.__setattr__(self, "rest", rest if special else self.recursive)
+        object.__setattr__(self, "special", tuple(r for r in self.recursive if r.index in special))
         has_one = any(rule.grouping is not None for rule in self.nonrecursive)
         object.__setattr__(self, "aggregates", has_one)
         atoms = (a for r in (*self.nonrecursive, *self.recursive) for a in (*r.body, *r.negated))
@@ -65,6 +103,7 @@ class Plan:
     strata: tuple[Stratum, ...]
     hidden: frozenset[Predicate]
     stored_as_triples: bool = False  # the IRI-named unary and binary relations live in TRIPLE
+    has_modules: bool = False  # whether rules that a special algorithm knows are apart
     predicates: frozenset[Predicate] = field(init=False, repr=False, compare=False)
     """The predicates of all strata: only these can have facts."""
     rule_of: dict[int, PlannedRule] = field(init=False, repr=False, compare=False)

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from stratalog.facts.engine import BudgetSpentError, Engine
 from stratalog.plan.rules import PlannedRule, Stratum
-from stratalog.reason import bf_c, counting, dred_c, rematerialise
+from stratalog.reason import bf_c, counting, dred_c, dred_c_mod, rematerialise
 from stratalog.reason.experience import SURELY, Past, Pasts
 from stratalog.reason.update import Changed, Maintain, StratumChanges
 
@@ -92,7 +92,7 @@ def _candidates(stratum: Stratum, *, deletes: bool) -> tuple[str, ...]:
     """Return the algorithms that differ for a stratum: insertion is the same in all."""
     if not stratum.recursive:
         return ("counting",)
-    return ("dred-c", "bf-c") if deletes else ("dred-c",)
+    return ("dred-c", "bf-c") if deletes and not stratum.modules else ("dred-c",)
 
 
 def _budget(past: Past, name: str, cost: float, spent: float) -> float:
@@ -150,7 +150,8 @@ class _Trial:
         self._allow(self._budget)
         try:
             if name == "dred-c":
-                return dred_c.maintain(engine, stratum, changes, self._halfway)
+                maintain = dred_c_mod.maintain if stratum.modules else dred_c.maintain
+                return maintain(engine, stratum, changes, self._halfway)
             return ALGORITHMS[name](engine, stratum, changes)
         except BudgetSpentError:
             engine.roll_back(moment)

@@ -27,9 +27,18 @@ from stratalog.facts.sets import Batch, FactSet, Over, Supported
 from stratalog.plan.rules import PlannedRule, Stratum
 from stratalog.reason.insertion import insert
 from stratalog.reason.losses import first_losses
-from stratalog.reason.update import NOTHING, STANDING, Changed, StratumChanges, joined, together
+from stratalog.reason.module import lose
+from stratalog.reason.update import (
+    NOTHING,
+    STANDING,
+    Changed,
+    StratumChanges,
+    derive,
+    joined,
+    together,
+)
 
-NR, R = Count.NONRECURSIVE, Count.RECURSIVE
+NR = Count.NONRECURSIVE
 
 FEW, MORE = 1, 2  # instances per fact and rule that are examined at first, and next
 MANY = 8  # times as many in each further attempt
@@ -52,6 +61,7 @@ def maintain_by_proof(
     proofs = _Proofs(engine, stratum, holds)  # L53
     deleted = _delete_unproved(engine, stratum, changes, proofs)  # L54
     proofs.forget()
+    lose(engine, stratum, deleted)
     added = insert(engine, stratum, changes, engine.settle(NOTHING))  # L55
     return Changed(deleted, added)
 
@@ -63,7 +73,7 @@ def _delete_unproved(  # L57
     deleted = []
     # Differs: all facts of a round are checked at once, so that Δ_D is ∅ in line 74.
     while delta := proofs.missing(engine.settle(found - D)):  # L62-67
-        found = engine.apply(stratum.recursive, STANDING, I | A, delta, count=R, lower=True)  # L68
+        found = derive(engine, stratum, STANDING, I | A, delta, lower=True)  # L68
         engine.mark(delta, D)  # L69
         deleted.append(delta)
     return joined(engine, deleted)

@@ -17,21 +17,20 @@ new or came back. What was never taken stays, also with facts that are overdelet
 
 from __future__ import annotations
 
-from stratalog.facts.counts import Count
 from stratalog.facts.engine import Engine
 from stratalog.facts.labels import A, D, E, I
 from stratalog.facts.sets import Batch
 from stratalog.plan.rules import PlannedRule, Stratum
 from stratalog.reason.insertion import insert
 from stratalog.reason.losses import first_losses
-from stratalog.reason.update import NOTHING, STANDING, Changed, StratumChanges, joined
-
-R = Count.RECURSIVE
+from stratalog.reason.module import lose
+from stratalog.reason.update import NOTHING, STANDING, Changed, StratumChanges, derive, joined
 
 
 def maintain(engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChanges) -> Changed:
     """Update one stratum after its earlier strata."""
     deleted = _overdelete(engine, stratum, changes)  # L3
+    lose(engine, stratum, deleted)
     rederived = _rederive(engine, stratum, changes, deleted)  # L4
     added = insert(engine, stratum, changes, rederived)  # L5
     return Changed(deleted, added)
@@ -44,7 +43,7 @@ def _overdelete(  # L7
     deleted = []
     while delta := engine.settle(found - D):  # L9-11
         # Differs: Π_r instead of Π; no other rule has a body atom in Δ_D.
-        found = engine.apply(stratum.recursive, STANDING, I | A, delta, count=R, lower=True)  # L12
+        found = derive(engine, stratum, STANDING, I | A, delta, lower=True)  # L12
         engine.mark(delta, D)  # L13
         deleted.append(delta)
     return joined(engine, deleted)

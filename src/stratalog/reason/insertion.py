@@ -14,7 +14,8 @@ from stratalog.facts.engine import Engine
 from stratalog.facts.labels import A
 from stratalog.facts.sets import Batch
 from stratalog.plan.rules import PlannedRule, Stratum
-from stratalog.reason.update import NEW, StratumChanges, joined
+from stratalog.reason.module import gain
+from stratalog.reason.update import NEW, StratumChanges, derive, joined
 
 NR, R = Count.NONRECURSIVE, Count.RECURSIVE
 
@@ -23,18 +24,26 @@ def insert(  # L39
     engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChanges, rederived: Batch
 ) -> Batch:
     """Add all that follows from what was rederived, inserted or changed earlier; return it."""
+    gained = first_gains(engine, stratum, changes)
+    found = joined(engine, [rederived, gained])
+    added: list[Batch] = []
+    delta = engine.settle(found - NEW)  # L45-47
+    while delta:
+        engine.mark(delta, A)  # L48
+        added.append(delta)
+        found = derive(engine, stratum, NEW, NEW, delta)  # L49-50
+        delta = engine.settle(found - NEW)
+    gain(engine, stratum, [gained, *added])
+    return joined(engine, added)
+
+
+def first_gains(engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChanges) -> Batch:
+    """Raise the counts by the derivations that are new, and return the facts that have them."""
     lost, gained = changes.lost, changes.gained
-    found = [rederived, changes.inserted, changes.regrouped.gained]  # L40
+    found = [changes.inserted, changes.regrouped.gained]  # L40
     engine.change_count(changes.inserted, NR, 1)
     engine.change_count(changes.regrouped.gained, NR, 1)
     if gained or lost:
         found.append(engine.apply(stratum.nonrecursive, NEW, NEW, gained, lost, count=NR))  # L41-42
-        found.append(engine.apply(stratum.recursive, NEW, NEW, gained, lost, count=R))  # L43-44
-    added = []
-    delta = engine.settle(joined(engine, found) - NEW)  # L45-47
-    while delta:
-        engine.mark(delta, A)  # L48
-        added.append(delta)
-        found = [engine.apply(stratum.recursive, NEW, NEW, delta, count=R)]  # L49-50
-        delta = engine.settle(found[0] - NEW)
-    return joined(engine, added)
+        found.append(engine.apply(stratum.rest, NEW, NEW, gained, lost, count=R))  # L43-44
+    return joined(engine, found)

@@ -24,7 +24,7 @@ def first_losses(engine: Engine[PlannedRule], stratum: Stratum, changes: Stratum
     engine.change_count(changes.deleted, NR, -1)
     engine.change_count(changes.regrouped.lost, NR, -1)
     if lost or gained:
-        rules, recursive = stratum.nonrecursive, stratum.recursive
+        rules, recursive = stratum.nonrecursive, stratum.rest
         found.append(engine.apply(rules, OLD, OLD, lost, gained, count=NR, lower=True))  # L29-30
         found.append(engine.apply(recursive, OLD, OLD, lost, gained, count=R, lower=True))  # L31-32
     return joined(engine, found)

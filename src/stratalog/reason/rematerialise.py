@@ -1,7 +1,8 @@
 """Maintenance by computing a stratum afresh from its explicit facts and the new earlier strata.
 
 000 (Hu, Motik, Horrocks: Modular Materialisation of Datalog Programs), Algorithm 1, MAT, for one
-stratum of an update: the yardstick of 001's Table 2, and the better choice for large updates.
+stratum of an update: the yardstick of 001's Table 2, and the better choice for large updates. With
+rule modules it is Algorithm 2, in mat_mod.py.
 Paper lines: 3-6.
 
 | paper                      | here                                                        |
@@ -14,10 +15,12 @@ from __future__ import annotations
 
 from stratalog.facts.counts import Count
 from stratalog.facts.engine import Engine
-from stratalog.facts.labels import A, D, E, I
+from stratalog.facts.labels import A, D, E, I, X
 from stratalog.facts.sets import Batch, FactSet, Over
 from stratalog.plan.rules import PlannedRule, Stratum
-from stratalog.reason.update import NEW, Changed, StratumChanges, together
+from stratalog.reason.mat_mod import rounds
+from stratalog.reason.module import functions
+from stratalog.reason.update import NEW, Changed, StratumChanges, joined, together
 
 NR, R = Count.NONRECURSIVE, Count.RECURSIVE
 
@@ -28,6 +31,8 @@ def maintain(engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChan
     old = engine.settle(here & I)
     engine.clear_counts(old)
     engine.mark(old, D)
+    if stratum.modules:
+        engine.unmark(old, X)
     explicit = engine.settle(((here & E) - changes.deleted) | changes.inserted)
     added = _materialise(engine, stratum, explicit)
     unchanged = engine.settle(old & added)
@@ -39,6 +44,9 @@ def maintain(engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChan
 def _materialise(engine: Engine[PlannedRule], stratum: Stratum, explicit: Batch) -> Batch:
     engine.change_count(explicit, NR, 1)
     found: FactSet = explicit | engine.apply(stratum.nonrecursive, NEW, NEW, count=NR)  # L3
+    if stratum.modules:
+        modules = functions(engine, stratum)
+        return joined(engine, list(rounds(engine, stratum, modules, engine.settle(found), NEW, A)))
     added = [engine.settle(found - found)]
     while delta := engine.settle(found - A):  # L4
         engine.mark(delta, A)  # L5

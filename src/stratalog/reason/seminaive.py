@@ -19,6 +19,8 @@ from stratalog.facts.engine import Engine
 from stratalog.facts.labels import E, I
 from stratalog.facts.sets import Over
 from stratalog.plan.rules import PlannedRule, Stratum
+from stratalog.reason import mat_mod
+from stratalog.reason.module import functions
 
 Watch = Callable[[int, int, int], None]
 """Called with the stratum's index, the round within it and the size of the round's delta."""
@@ -44,6 +46,12 @@ def materialise(
         # Differs: each derivation is also counted (001), nonrecursive and recursive ones apart.
         derived = engine.apply(stratum.nonrecursive, I, I, count=nonrecursive)
         delta = engine.settle((E & here) | derived)  # L3
+        if stratum.modules:  # Algorithm 2
+            modules = functions(engine, stratum)
+            for new in mat_mod.rounds(engine, stratum, modules, delta, I, I, count=recursive):
+                rounds += 1
+                watch(s, rounds, len(new))
+            continue
         while delta:  # L4
             rounds += 1
             watch(s, rounds, len(delta))

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from stratalog.facts.counts import Count
 from stratalog.facts.engine import Engine, Regrouped
-from stratalog.facts.labels import A, D, E, I
+from stratalog.facts.labels import A, D, E, I, X
 from stratalog.facts.sets import Batch, FactSet, Over
 from stratalog.lang.syntax import Predicate
 from stratalog.plan.rules import PlannedRule, Stratum
@@ -170,7 +170,26 @@ def _rematerialise(
 ) -> Changed:
     from stratalog.reason import rematerialise  # which needs this file
 
+    external = engine.settle(Over(stratum.predicates) & X)  # to modules that may be gone
+    engine.unmark(external, X)
+
     return rematerialise.maintain(engine, stratum, changes)
+
+
+def derive(
+    engine: Engine[PlannedRule],
+    stratum: Stratum,
+    pos: FactSet,
+    neg: FactSet,
+    delta: Batch,
+    *,
+    lower: bool = False,
+) -> Batch:
+    """Return Π_r[Iᵖ, Iⁿ : Δ] and let C_r follow, which rules of modules do not count to."""
+    found = engine.apply(stratum.rest, pos, neg, delta, count=Count.RECURSIVE, lower=lower)
+    if not stratum.modules:
+        return found
+    return joined(engine, [found, engine.apply(stratum.special, pos, neg, delta)])
 
 
 def joined(engine: Engine[PlannedRule], batches: Sequence[Batch]) -> Batch:

@@ -118,7 +118,7 @@ def test_a_store_is_not_made_among_other_files(command):
     ("option", "status", "said"),
     [
         ("--engine=fast", 2, "E120: --engine fast is not a choice"),
-        ("--modules=paper", 1, "E121: --modules paper is not supported yet"),
+        ("--equality=rewrite", 1, "E121: --equality rewrite is not supported yet"),
         ("--joins=hypertree", 1, "E121"),
         ("--on-bad-input=ignore", 2, "E120: --on-bad-input ignore"),
         ("--memory=much", 2, "4GiB"),

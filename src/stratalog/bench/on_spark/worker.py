@@ -38,7 +38,9 @@ if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase
 
 MEMORY = "4g"
-SETTINGS = {"spark.driver.memory": MEMORY, "spark.sql.shuffle.partitions": "4"}
+PARTITIONS = "spark.sql.shuffle.partitions"
+SETTINGS = {"spark.driver.memory": MEMORY, PARTITIONS: "4"}  # far better for the loop than 200
+SPARKS_OWN = "200"  # what PARTITIONS is if nobody sets it
 MANY_RULES = "Claros_LE"
 Sums = dict[str, tuple[int, ...]]
 
@@ -52,6 +54,7 @@ class Amounts:
     deleted: int
     runs: int
     data: str = ""  # a folder with the rules and facts of Claros_LE
+    untuned: bool = False  # whether the loop runs with Spark's own settings too: minutes
 
 
 def measure(folder: Path, amounts: Amounts, told: Told) -> dict[str, Any]:
@@ -72,6 +75,9 @@ def measure(folder: Path, amounts: Amounts, told: Told) -> dict[str, Any]:
     number = amounts.universities
     compared = _Universities(spark, folder / "compared", number, amounts.rules)
     found = compared.compare(amounts.runs, rest)
+    if amounts.untuned:
+        rest("the PySpark loop as Spark comes")
+        found["untuned"] = compared.untuned()
     few, many = max(1, number // 2), 5 * number
     found["few"], found["many"] = few, many
     grown = [_Universities(spark, folder / str(n), n, amounts.rules) for n in (few, many)]
@@ -126,6 +132,14 @@ class _Universities:
         named = {key: stats[key] for key in ("explicit", "facts", "rounds")}
         return {**found, **named, "universities": self.number}
 
+    def untuned(self) -> float:
+        """Return the seconds of the loop in a session whose partitions nobody has chosen."""
+        self._spark.conf.set(PARTITIONS, SPARKS_OWN)
+        try:
+            return self._loop(self._materialised("columnar"))
+        finally:
+            self._spark.conf.set(PARTITIONS, SETTINGS[PARTITIONS])
+
     def seconds(self) -> float:
         """Return the seconds of loading and reasoning on Spark."""
         with self._materialised("spark") as kb:
@@ -161,7 +175,9 @@ class _Universities:
         session = {"spark": self._spark} if engine == "spark" else {}
         tables = self._made.tables()
         rules = self._given.rules
-        return stratalog.materialise(rules, tables, engine=engine, progress=False, **session)
+        return stratalog.materialise(
+            rules, tables, engine=engine, modules="off", progress=False, **session
+        )
 
     def _loop(self, expected: KnowledgeBase) -> float:
         """Return the seconds of the loop, and note where its facts differ."""
@@ -185,7 +201,7 @@ def _claros(spark: SparkSession, folder: Path, problems: list[str]) -> dict[str,
     """Return what the rules of a published ontology take on the facts of museums."""
     chosen, _ = chosen_sets([MANY_RULES], folder)
     given = chosen[0].rules_in(folder), chosen[0].files_in(folder)
-    expected = stratalog.materialise(*given, engine="columnar", progress=False)
+    expected = stratalog.materialise(*given, engine="columnar", modules="off", progress=False)
     with stratalog.materialise(*given, engine="spark", spark=spark, progress=False) as kb:
         problems += _differences(_sums(kb), _sums(expected), MANY_RULES)
         told = {key: kb.stats[key] for key in ("facts", "rounds")}

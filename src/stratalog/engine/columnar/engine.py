@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from stratalog.engine.columnar.backward import Backward
 from stratalog.engine.columnar.batch import ColumnarBatch
+from stratalog.engine.columnar.components import connections
 from stratalog.engine.columnar.contents import Contents
 from stratalog.engine.columnar.costs import Costs, RuleProfile
 from stratalog.engine.columnar.evaluate import Evaluation
@@ -34,12 +36,23 @@ from stratalog.kernels import marks
 from stratalog.kernels.modes import LOWER, UNCOUNTED
 from stratalog.lang.syntax import Predicate
 from stratalog.lang.terms import Term
+from stratalog.plan.delta import Version
 from stratalog.plan.rules import PlannedRule
 
 Columns = Sequence[Ids] | npt.NDArray[np.uint32]
 
 SCAFFOLDING = (DELTA, DELTA_NEGATED)  # marks that no call leaves on a fact
 NOTHING = ColumnarBatch({})
+
+Deltas = tuple[frozenset[Predicate], frozenset[Predicate]]
+"""The predicates of a positive and of a negative delta."""
+
+
+class _Chain(NamedTuple):
+    """A version of a rule that modules follow relations by."""
+
+    version: Version
+    rules: RuleIndex
 
 
 class ColumnarEngine(Contents):
@@ -58,6 +71,7 @@ class ColumnarEngine(Contents):
         self._most_work: int | None = None
         self._deadline = inf
         self._rule_indexes: dict[int, RuleIndex] = {}
+        self._chains: dict[tuple[int, int], _Chain] = {}
 
     def drop(self, predicates: Sequence[Predicate]) -> None:
         """Forget the relations made last, those of one query, and the plans of its rules.
@@ -115,18 +129,42 @@ class ColumnarEngine(Contents):
         if not (is_whole or pos_delta or neg_delta):
             return NOTHING
         mode = UNCOUNTED if count is None else count.value + lower * LOWER
+
+        def versions(deltas: Deltas) -> list[Version]:
+            if is_whole:
+                return [v for v in index.everything if self._can_fire(v.rule)]
+            return [version for version in index.meeting(*deltas) if version.rule.grouping is None]
+
+        return self._derived(versions, (pos, neg), (pos_delta, neg_delta), index, mode, count)
+
+    def chain(self, rule: PlannedRule, start: int, others: FactSet, delta: Batch) -> ColumnarBatch:
+        chain = self._chains.get((id(rule), start))
+        if chain is None or chain.version.rule is not rule:
+            chain = _Chain(Version(rule, start, is_chain=True), RuleIndex((rule,)))
+            self._chains[id(rule), start] = chain
+        if not delta:
+            return NOTHING
+        sets, deltas = (others, others), (delta, None)
+        return self._derived(lambda _: [chain.version], sets, deltas, chain.rules, UNCOUNTED)
+
+    def _derived(
+        self,
+        versions: Callable[[Deltas], list[Version]],
+        sets: tuple[FactSet, FactSet],
+        deltas: tuple[Batch | None, Batch | None],
+        index: RuleIndex,
+        mode: int,
+        count: Count | None = None,
+    ) -> ColumnarBatch:
+        """Return what versions of rules derive, given the predicates of both deltas."""
         planned: Sequence[Planned] = ()
+        pos_delta, neg_delta = deltas
         try:  # a run that is cut short leaves no scaffolding on facts either
-            deltas = (
+            begun = (
                 self._begin(pos_delta, DELTA, index),
                 self._begin(neg_delta, DELTA_NEGATED, index),
             )
-            if is_whole:
-                versions = [v for v in index.everything if self._can_fire(v.rule)]
-            else:
-                met = index.meeting(*deltas)
-                versions = [version for version in met if version.rule.grouping is None]
-            planned = self.planner.planned(versions, pos, neg, mode)
+            planned = self.planner.planned(versions(begun), *sets, mode)
             if self._journal is not None:
                 self._journal.remember({p.head for p in planned}, count)
             self._evaluation.run(planned)
@@ -138,6 +176,12 @@ class ColumnarEngine(Contents):
                 self._end(pos_delta, DELTA, index)
                 self._end(neg_delta, DELTA_NEGATED, index)
         return ColumnarBatch({n: rows for n, rows in touched.items() if rows.size})
+
+    def connect(self, edges: Batch, spokes: Batch) -> ColumnarBatch:
+        found: dict[int, Ids] = {}
+        for facts in connections(self, self.settle(edges), self.settle(spokes)):
+            found |= self.store(*facts).rows
+        return ColumnarBatch(found)
 
     def _take(self, relation: Relation, count: Count | None) -> Ids:
         """Return the rows that were touched, and remember their counts for `roll_back`."""

@@ -143,7 +143,8 @@ class Planner:
             return _Plans(version, None, reads_old=False, by_class={})
         body = version.rule.body
         predicate = body[version.start].predicate
-        earlier = {atom.predicate for atom in body[: version.start]}
+        before = range(0 if version.is_chain else version.start)
+        earlier = {body[place].predicate for place in before}
         return _Plans(version, self._engine.relation(predicate), predicate in earlier, {})
 
     def forget(self, which: Callable[[PlannedRule], bool]) -> None:

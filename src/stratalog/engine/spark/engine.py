@@ -13,6 +13,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from stratalog.engine.columnar.batch import ColumnarBatch
+from stratalog.engine.columnar.components import connections
 from stratalog.engine.columnar.costs import Costs
 from stratalog.engine.columnar.joins import rule_text
 from stratalog.engine.columnar.planned import RuleIndex
@@ -150,8 +151,30 @@ class SparkEngine(Contents):
         self._note_round(is_whole=is_whole)
         plus, minus = self._delta(pos_delta), self._delta(neg_delta)
         versions = self._versions(rules, plus, minus, is_whole=is_whole)
+        return self._derived(versions, (pos, neg), (plus, minus), Change(count, lower))
+
+    def chain(self, rule: PlannedRule, start: int, others: FactSet, delta: Batch) -> SparkBatch:
+        self.take_in()
+        version = Version(rule, start, is_chain=True)
+        is_met = rule.body[start].predicate in self.predicates_of(delta)
+        deltas = self._delta(delta), NOTHING
+        return self._derived([version] if is_met else [], (others, others), deltas, Change(None))
+
+    def connect(self, edges: Batch, spokes: Batch) -> SparkBatch:
+        rows = self.as_rows(edges), self.as_rows(spokes)
+        return self.find(connections(self.overlay, *rows), store=True)
+
+    def _derived(
+        self,
+        versions: Sequence[Version],
+        sets: tuple[FactSet, FactSet],
+        delta: tuple[SparkBatch, SparkBatch],
+        change: Change,
+    ) -> SparkBatch:
+        """Return what versions of rules derive."""
         if not versions:
             return NOTHING
+        plus, minus = delta
         begun = time.perf_counter()
         numbers = {self.facts.number(v.rule.head.predicate) for v in versions}
         is_bulk = self._is_bulk(numbers)
@@ -163,11 +186,11 @@ class SparkEngine(Contents):
         self.session.tune(self.facts_stored())
         with (
             self.session.described(self._told(versions)),
-            Reader(self.facts, self.overlay, deltas(pos, neg, plus, minus)).closed() as reader,
+            Reader(self.facts, self.overlay, deltas(*sets, plus, minus)).closed() as reader,
         ):
             heads = self.rules.heads(versions, reader.sources, reader.sizes)
             enter = self.deriving.in_segments if is_bulk else self.deriving.in_overlay
-            found = enter(heads, numbers, reader, Change(count, lower))
+            found = enter(heads, numbers, reader, change)
         self._note_costs(versions, found.derivations, time.perf_counter() - begun)
         self._check(versions)
         return found.batch

@@ -42,6 +42,7 @@ class Fetching:
             if self._facts.is_known(p) and not self._is_here(p, labels)
         ]
         if numbers:
+            self._facts.compact_counts()  # segments are others from here on
             chosen = frozenset(numbers)
             member: Member = (
                 (lambda p, _: p in chosen) if labels is None else self._facts.member(labels, chosen)

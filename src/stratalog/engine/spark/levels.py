@@ -24,4 +24,5 @@ def _together(strata: Sequence[Stratum]) -> Stratum:
         frozenset(p for stratum in strata for p in stratum.predicates),
         tuple(rule for stratum in strata for rule in stratum.nonrecursive),
         tuple(rule for stratum in strata for rule in stratum.recursive),
+        tuple(module for stratum in strata for module in stratum.modules),
     )

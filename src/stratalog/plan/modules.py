@@ -1,0 +1,73 @@
+"""The rule modules of a stratum: recursive rules that a special algorithm evaluates (000).
+
+A relation is *transitive* by `r(?x, ?z) :- r(?x, ?y), r(?y, ?z)`, and *symmetric* by
+`r(?x, ?y) :- r(?y, ?x)`. Both together say that it relates all members of a component to each
+other. Rules are told by their shape; names of variables and the order of atoms do not matter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from stratalog.lang.syntax import Atom, Predicate, Variable
+from stratalog.plan.chains import chains_of
+from stratalog.plan.rules import Module, ModuleKind, Plan, PlannedRule, Stratum
+
+PAIR = 2  # arguments of a relation that can be transitive
+
+
+def with_modules(stratum: Stratum) -> Stratum:
+    """Return the stratum with the modules that its recursive rules make."""
+    found = [_module(stratum, predicate) for predicate in sorted(stratum.predicates)]
+    modules = tuple(module for module in found if module is not None)
+    return replace(stratum, modules=modules) if modules else stratum
+
+
+def without_modules(plan: Plan) -> Plan:
+    """Return a plan whose recursive rules are all evaluated, and counted, alike."""
+    strata = tuple(replace(s, modules=()) if s.modules else s for s in plan.strata)
+    return replace(plan, strata=strata, has_modules=False)
+
+
+def _module(stratum: Stratum, predicate: Predicate) -> Module | None:
+    rules = [rule for rule in stratum.recursive if rule.head.predicate == predicate]
+    transitive = [rule for rule in rules if is_transitive(rule)]
+    if not transitive:
+        return None
+    symmetric = [rule for rule in rules if is_symmetric(rule)]
+    kind = ModuleKind.SYMMETRIC if symmetric else ModuleKind.TRANSITIVE
+    return Module(kind, predicate, (*transitive, *symmetric), chains_of(transitive[0]))
+
+
+def is_transitive(rule: PlannedRule) -> bool:
+    """Return whether a rule says that its relation is transitive, and nothing else."""
+    if not (_is_plain(rule) and len(rule.body) == PAIR and _is_own_pair(rule)):
+        return False
+    x, z = rule.head.args
+    return any(
+        first.args[0] == x and last.args[1] == z and first.args[1] == last.args[0] not in {x, z}
+        for first, last in (rule.body, rule.body[::-1])
+    )
+
+
+def is_symmetric(rule: PlannedRule) -> bool:
+    """Return whether a rule says that its relation is symmetric, and nothing else."""
+    if not (_is_plain(rule) and len(rule.body) == 1 and _is_own_pair(rule)):
+        return False
+    return rule.body[0].args == rule.head.args[::-1]
+
+
+def _is_plain(rule: PlannedRule) -> bool:
+    return not (rule.negated or rule.builtins or rule.grouping)
+
+
+def _is_own_pair(rule: PlannedRule) -> bool:
+    """Return whether all atoms are pairs of two variables of the head's relation."""
+    return all(
+        atom.predicate == rule.head.predicate and _is_pair(atom) for atom in (rule.head, *rule.body)
+    )
+
+
+def _is_pair(atom: Atom) -> bool:
+    variables = {arg for arg in atom.args if isinstance(arg, Variable)}
+    return atom.predicate.arity == PAIR and len(variables) == PAIR
