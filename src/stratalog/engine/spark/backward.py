@@ -13,8 +13,10 @@ from stratalog.engine.columnar.batch import ColumnarBatch
 from stratalog.engine.spark.batch import NO_ROWS, SparkBatch
 from stratalog.engine.spark.deriving import Deriving
 from stratalog.engine.spark.facts import Facts, arrow_rows
+from stratalog.engine.spark.nearby import Nearby
 from stratalog.engine.spark.overlay import Overlay
 from stratalog.engine.spark.reading import Reader, deltas
+from stratalog.engine.spark.rules.backward import from_head
 from stratalog.engine.spark.segments import columns, width_of
 from stratalog.facts.sets import FactSet, Over
 from stratalog.plan.rules import PlannedRule
@@ -29,7 +31,10 @@ DERIVED, BODY, UNFINISHED = 0, 1, 2  # what a row of `Rules.bodies` says of its 
 class Backward:
     """Evaluates rules backwards; what is found enters the overlay."""
 
-    def __init__(self, facts: Facts, overlay: Overlay, deriving: Deriving, rules: Rules) -> None:
+    def __init__(
+        self, facts: Facts, overlay: Overlay, deriving: Deriving, rules: Rules, nearby: Nearby
+    ) -> None:
+        self._nearby = nearby
         self._facts = facts
         self._overlay = overlay
         self._deriving = deriving
@@ -45,6 +50,27 @@ class Backward:
     ) -> tuple[ColumnarBatch, ColumnarBatch, ColumnarBatch]:
         """Return the heads that are derived, facts of bodies, and heads that may have more."""
         met = self._deriving_any(rules, heads)
+        starts = [from_head(rule) for rule in met]
+        meanings = deltas(*within, SparkBatch(local=heads), None)
+        near, far = self._nearby.divided(starts, meanings)
+        derived, bodies = self._nearby.proved(near, meanings) if near else (NO_ROWS, NO_ROWS)
+        others = {id(version) for version in far}
+        joined = [rule for rule, start in zip(met, starts, strict=True) if id(start) in others]
+        found = self._joined(joined, heads, within, wanted, limit)
+        return self._both(derived, found[0]), self._both(bodies, found[1]), found[2]
+
+    def _both(self, some: ColumnarBatch, others: ColumnarBatch) -> ColumnarBatch:
+        return self._overlay.united((*some.rows.items(), *others.rows.items()))
+
+    def _joined(
+        self,
+        met: Sequence[PlannedRule],
+        heads: ColumnarBatch,
+        within: tuple[FactSet, FactSet],
+        wanted: FactSet,
+        limit: int | None,
+    ) -> tuple[ColumnarBatch, ColumnarBatch, ColumnarBatch]:
+        """Return the same of rules whose instances Spark joins."""
         if not met:
             return NO_ROWS, NO_ROWS, NO_ROWS
         with Reader(self._facts, self._overlay, deltas(*within, None, None)).closed() as reader:

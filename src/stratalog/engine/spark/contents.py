@@ -11,7 +11,8 @@ import numpy.typing as npt
 from stratalog.engine.spark.batch import SparkBatch
 from stratalog.engine.spark.deriving import Deriving
 from stratalog.engine.spark.facts import Facts, ids
-from stratalog.engine.spark.fetching import STATES, Encoded, Fetching
+from stratalog.engine.spark.fetching import STATES, Fetching
+from stratalog.engine.spark.near import Encoded, Paths
 from stratalog.engine.spark.overlay import ABSENT, Overlay, States
 from stratalog.engine.spark.reading import Meaning, Reader, deltas
 from stratalog.engine.spark.rules.rules import Rules
@@ -44,6 +45,7 @@ class Contents:
         self.session = Work(spark, self.limits)
         self.facts = Facts(self.session)
         self.rules = Rules(self.session.spark, terms, self.facts.number, self.limits)
+        self.paths = Paths(terms, self.rules.constant)
         self._fetched: dict[Predicate, States] = {}
         self.begin_overlay()
 
@@ -51,7 +53,7 @@ class Contents:
         """Begin with an overlay that holds nothing."""
         self.overlay = Overlay(self.terms)
         self.deriving = Deriving(self.facts, self.overlay)
-        self.fetching = Fetching(self.facts, self.overlay, self.deriving)
+        self.fetching = Fetching(self.facts, self.overlay, self.deriving, self.paths)
 
     # -- in
 
@@ -63,6 +65,7 @@ class Contents:
         """Give Spark what was loaded."""
         if self.facts.is_waiting:
             self.facts.take_in()
+            self.fetching.ahead.clear()
             self.session.tune(self.facts.stored())
 
     def find(self, given: Iterable[Encoded], *, store: bool = False) -> SparkBatch:

@@ -5,8 +5,8 @@ Candidates are added up by fact and joined to what is known of them in the same 
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from stratalog.engine.spark.facts import Facts, Tally, integers
 from stratalog.engine.spark.overlay import ABSENT, Overlay, States
 from stratalog.engine.spark.segments import Contribution, Key, Table, columns, width_of
 from stratalog.facts.counts import Count
+from stratalog.lang.syntax import Predicate
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from stratalog.engine.spark.cuts import Written
     from stratalog.engine.spark.overlay import Integers
     from stratalog.engine.spark.reading import Reader
+
+    Head = tuple[Predicate, Ids, Integers]
+    """Rows of a predicate in the overlay, and how many instances derive each."""
 
 SUM_OF_COUNTS = "sum(n) AS n"
 BY_HASH, BY_SORTING = "SHUFFLE_HASH", "MERGE"  # hints: how candidates and known facts meet
@@ -112,12 +116,14 @@ class Deriving:
         new = {Key(p): rows for (p, s, _), (rows, _) in tally.items() if s is None}
         key = columns(table.width)
         batch = NOTHING
+        counts = _counts(change)
         if new:
-            zeros = "0 AS w, 0L AS nr, 0L AS r"
-            body = f"SELECT {key}, {zeros} FROM {kept.view} WHERE s IS NULL"  # noqa: S608
+            body = f"SELECT {key}, 0 AS w, {counts} FROM {kept.view} WHERE s IS NULL"  # noqa: S608
             batch = SparkBatch({table.add(kept, body, new): frozenset(new)})
-        if change.of is not None:
-            table.contributions.append(Contribution(kept, _contribution(kept.view, key, change)))
+        known = frozenset(p for p, s, _ in tally if s is not None)
+        if known and change.of is not None:
+            body = f"SELECT {key}, {counts} FROM {kept.view} WHERE s IS NOT NULL"  # noqa: S608
+            table.contributions.append(Contribution(kept, body, known))
         by_number = {segment.number: segment for segment in table.segments}
         old = tuple(
             Part(table, by_number[s], Key(p, w or 0), rows, kept.view)
@@ -141,20 +147,32 @@ class Deriving:
             width: self.with_states(width, text, numbers, "n")
             for width, text in self.candidates(heads, reader).items()
         }
-        found = self.fetched(texts, "n")
-        rows: dict[int, Ids] = {}
+        found = self.entered(self.fetched(texts, "n"), ("n",))
+        rows = ((each.predicate, self._overlay.enter(each), n) for each, (n,) in found)
+        return self.counted(rows, change)
+
+    def counted(self, heads: Iterable[Head], change: Change) -> Derived:
+        """Count the instances of heads in the overlay, which come once per predicate."""
         changes: dict[int, tuple[Ids, Integers]] = {}
         derivations: dict[int, int] = {}
         sign = -1 if change.lower else 1
-        for states, (n,) in self.entered(found, ("n",)):
-            number = self._overlay.relation(states.predicate).number
-            at = self._overlay.enter(states)
-            rows[number] = at
-            changes[number] = at, sign * n
-            derivations[self._facts.number(states.predicate)] = int(n.sum())
+        for predicate, rows, n in heads:
+            changes[self._overlay.relation(predicate).number] = rows, sign * n
+            derivations[self._facts.number(predicate)] = int(n.sum())
         if change.of is not None:
             self._overlay.add_to_counts(changes, change.of)
-        return Derived(SparkBatch(local=self._overlay.united(rows.items())), derivations)
+        found = self._overlay.united((number, rows) for number, (rows, _) in changes.items())
+        return Derived(SparkBatch(local=found), derivations)
+
+    def together(self, parts: Sequence[Derived]) -> Derived:
+        """Return as one what several ways have entered into the overlay."""
+        if len(parts) == 1:
+            return parts[0]
+        rows = (item for part in parts for item in part.batch.local.rows.items())
+        derivations: Counter[int] = Counter()
+        for part in parts:
+            derivations.update(part.derivations)
+        return Derived(SparkBatch(local=self._overlay.united(rows)), derivations)
 
     def with_states(self, width: int, text: str, numbers: Iterable[int], *others: str) -> str:
         """Return a statement for facts together with what segments say of them."""
@@ -200,11 +218,11 @@ class Deriving:
             yield States(predicate, given, label, *counts), [each[begin:end] for each in more]
 
 
-def _contribution(view: str, key: str, change: Change) -> str:
+def _counts(change: Change) -> str:
+    """Return the expressions for what instances do to both counts."""
     n = "-n" if change.lower else "n"
-    is_recursive = change.of is Count.RECURSIVE
-    nr, r = ("0L", n) if is_recursive else (n, "0L")
-    return f"SELECT {key}, {nr} AS nr, {r} AS r FROM {view}"  # noqa: S608
+    nr, r = (n if count is change.of else "0L" for count in Count)
+    return f"{nr} AS nr, {r} AS r"
 
 
 def _joined(

@@ -21,8 +21,9 @@ from stratalog.engine.columnar.settle import settle as settle_rows
 from stratalog.engine.spark.backward import Backward
 from stratalog.engine.spark.batch import NOTHING, SparkBatch
 from stratalog.engine.spark.contents import Contents
-from stratalog.engine.spark.deriving import Change
-from stratalog.engine.spark.reading import Reader, deltas
+from stratalog.engine.spark.deriving import Change, Derived
+from stratalog.engine.spark.nearby import Nearby
+from stratalog.engine.spark.reading import Meaning, Reader, deltas
 from stratalog.engine.spark.settle import (
     NotWholeCellsError,
     Settling,
@@ -37,7 +38,7 @@ from stratalog.facts.sets import Batch, FactSet, Label
 from stratalog.facts.terms import Terms
 from stratalog.kernels.sizes import sized
 from stratalog.lang.syntax import Predicate
-from stratalog.plan.delta import Version
+from stratalog.plan.delta import Role, Version
 from stratalog.plan.rules import PlannedRule
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ class SparkEngine(Contents):
     def begin_overlay(self) -> None:
         super().begin_overlay()
         self._settling = Settling(self.facts, self.overlay)
-        self._backward = Backward(self.facts, self.overlay, self.deriving, self.rules)
+        self._nearby = Nearby(self.overlay, self.fetching, self.deriving, self.paths)
+        self._backward = Backward(self.facts, self.overlay, self.deriving, self.rules, self._nearby)
 
     # -- sets
 
@@ -176,24 +178,40 @@ class SparkEngine(Contents):
             return NOTHING
         plus, minus = delta
         begun = time.perf_counter()
-        numbers = {self.facts.number(v.rule.head.predicate) for v in versions}
-        is_bulk = self._is_bulk(numbers)
+        is_bulk = self._is_bulk(versions)
         if is_bulk:
             self.facts.merge([*plus.cells, *minus.cells])
         else:  # who is fetched brings exact counts along
             plus, minus = (SparkBatch(local=self.as_rows(each)) for each in (plus, minus))
             self.facts.compact_counts()
         self.session.tune(self.facts_stored())
-        with (
-            self.session.described(self._told(versions)),
-            Reader(self.facts, self.overlay, deltas(*sets, plus, minus)).closed() as reader,
-        ):
-            heads = self.rules.heads(versions, reader.sources, reader.sizes)
-            enter = self.deriving.in_segments if is_bulk else self.deriving.in_overlay
-            found = enter(heads, numbers, reader, change)
+        meanings = deltas(*sets, plus, minus)
+        near, far = self._nearby.divided(versions, meanings)
+        parts = [self._nearby.derived(near, meanings, change)] if near else []
+        if far:
+            parts.append(self._joined(far, meanings, change, is_bulk=is_bulk))
+        found = self.deriving.together(parts)
         self._note_costs(versions, found.derivations, time.perf_counter() - begun)
         self._check(versions)
         return found.batch
+
+    def _joined(
+        self,
+        versions: Sequence[Version],
+        meanings: dict[Role, Meaning],
+        change: Change,
+        *,
+        is_bulk: bool,
+    ) -> Derived:
+        """Enter what versions derive that Spark joins."""
+        numbers = {self.facts.number(v.rule.head.predicate) for v in versions}
+        with (
+            self.session.described(self._told(versions)),
+            Reader(self.facts, self.overlay, meanings).closed() as reader,
+        ):
+            heads = self.rules.heads(versions, reader.sources, reader.sizes)
+            enter = self.deriving.in_segments if is_bulk else self.deriving.in_overlay
+            return enter(heads, numbers, reader, change)
 
     def _delta(self, batch: Batch | None) -> SparkBatch:
         """Return a delta of whole cells and rows."""
@@ -209,6 +227,7 @@ class SparkEngine(Contents):
         index = self._indexes.get(id(rules))
         if index is None or index.rules is not rules:
             index = self._indexes[id(rules)] = RuleIndex(rules)
+            self.paths.learn(rules)
         if is_whole:
             met: Sequence[Version] = index.everything
         else:
@@ -217,11 +236,11 @@ class SparkEngine(Contents):
         present = self.present()
         return [v for v in met if all(atom.predicate in present for atom in v.rule.body)]
 
-    def _is_bulk(self, numbers: set[int]) -> bool:
+    def _is_bulk(self, versions: Sequence[Version]) -> bool:
         """Return whether what is derived goes into segments: no fact of its kind is elsewhere."""
         if self._is_updating:
             return False
-        heads = (self.overlay.relations.get(self.facts.predicates[n]) for n in numbers)
+        heads = (self.overlay.relations.get(v.rule.head.predicate) for v in versions)
         return not any(relation is not None and relation.rows for relation in heads)
 
     def bodies_of(
@@ -270,7 +289,7 @@ class SparkEngine(Contents):
             self.flush()
         self.costs.begin()
         self.overlay.begin()
-        self._is_updating = True
+        self._set_updating(is_updating=True)
 
     def savepoint(self) -> int:
         return self.overlay.savepoint()
@@ -278,12 +297,16 @@ class SparkEngine(Contents):
     def roll_back(self, to: int | None = None) -> None:
         self.overlay.roll_back(to)
         if to is None:
-            self._is_updating = False
+            self._set_updating(is_updating=False)
 
     def commit(self) -> None:
         self.overlay.commit()
         self.limit_work(None)
-        self._is_updating = False
+        self._set_updating(is_updating=False)
+
+    def _set_updating(self, *, is_updating: bool) -> None:
+        self._is_updating = is_updating
+        self.fetching.look_ahead(is_updating=is_updating)
 
     def flush(self) -> None:
         """Make segments of all that the overlay holds."""
@@ -341,6 +364,7 @@ class SparkEngine(Contents):
 
     def drop(self, predicates: Sequence[Predicate]) -> None:
         self._indexes = {key: index for key, index in self._indexes.items() if index.is_kept}
+        self.fetching.ahead.clear()
         super().drop(predicates)
 
 

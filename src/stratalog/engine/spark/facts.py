@@ -40,6 +40,7 @@ Tally = dict[tuple[int, int | None, int | None], tuple[int, int]]
 """Rows and derivations by predicate and, of known facts, segment and word."""
 
 GROWTH = 3  # facts after reasoning per explicit fact, about
+KEPT = 4  # a segment with this part of all facts is not written again for some of them
 MOST_SEGMENTS = sized(10, 3)  # of a table: each is read by every statement
 
 
@@ -244,7 +245,7 @@ class Facts:
         key = columns(table.width)
         others = ""
         if before:
-            stored = " UNION ALL ".join(_stated(table.width, segment) for segment in before)
+            stored = " UNION ALL ".join(_stated(table.width, s, s.labels) for s in before)
             on = " AND ".join(f"a.{name} = x.{name}" for name in key.split(", "))
             others = (
                 f"SELECT /*+ SHUFFLE_HASH(x) */ a.* FROM ({stored}) a"  # noqa: S608
@@ -295,7 +296,7 @@ class Facts:
     # -- compaction
 
     def compact_counts(self) -> None:
-        """Make one segment of the segments and contributions of tables whose counts are sums."""
+        """Write facts again whose counts are sums, with the contributions to them."""
         for table in self.tables.values():
             if table.contributions:
                 self._compact(table)
@@ -310,8 +311,9 @@ class Facts:
                 self._merge_contributions(table)
 
     def _compact(self, table: Table) -> None:
-        segments = list(table.segments)
-        parts = [_stated(table.width, s) for s in segments]
+        predicates = frozenset().union(*(c.predicates for c in table.contributions))
+        cells = {s: _written_again(s, predicates, table) for s in table.segments}
+        parts = [_stated(table.width, s, some) for s, some in cells.items() if some]
         key = columns(table.width)
         parts += [
             f"SELECT {key}, 0 AS w, nr, r FROM ({c.body}) {c.written.view}"  # noqa: S608
@@ -322,27 +324,30 @@ class Facts:
             f" FROM ({' UNION ALL '.join(parts)}) GROUP BY {key} SORT BY p"
         )
         with self.work.described("adding up derivations"):
-            self._replace(table, segments, text, [*segments, *table.contributions])
+            self._replace(table, cells, text, table.contributions)
 
     def _merge_segments(self, table: Table, apart: set[int]) -> None:
         free = [s for s in table.segments if id(s) not in apart]
         segments = free[_first_of_tail([s.written.rows for s in free]) :]
         with self.work.described("merging facts of several rounds"):
-            parts = " UNION ALL ".join(_stated(table.width, s) for s in segments)
+            parts = " UNION ALL ".join(_stated(table.width, s, s.labels) for s in segments)
             text = f"SELECT * FROM ({parts}) SORT BY p"  # noqa: S608
-            self._replace(table, segments, text, segments)
+            self._replace(table, {s: list(s.labels) for s in segments}, text)
 
     def _replace(
         self,
         table: Table,
-        segments: Sequence[Segment],
+        cells: Mapping[Segment, Sequence[Key]],
         text: str,
-        gone: Iterable[Segment | Contribution],
+        gone: Iterable[Contribution] = (),
     ) -> None:
-        """Write a segment that takes the place of others, and check that it has their facts."""
+        """Write a segment that takes the place of cells, and check that it has their facts."""
         made = self._add_stated(table, self.work.sql(text))
-        made.written.check(sum(segment.count(segment.labels) for segment in segments))
-        table.drop(gone)
+        made.written.check(sum(segment.count(keys) for segment, keys in cells.items()))
+        whole = [segment for segment, keys in cells.items() if len(keys) == len(segment.labels)]
+        for segment in cells.keys() - set(whole):
+            segment.leave(cells[segment])
+        table.drop([*whole, *gone])
         table.segments.sort(key=lambda segment: -segment.written.rows)  # the last ones are small
 
     def _merge_contributions(self, table: Table) -> None:
@@ -355,7 +360,8 @@ class Facts:
             kept, _ = self.write(self.work.sql(text), "NULL", "NULL", "0L")
         body = f"SELECT {key}, nr, r FROM {kept.view}"  # noqa: S608
         table.drop(merged)
-        table.contributions.append(Contribution(kept, body))
+        predicates = frozenset().union(*(c.predicates for c in merged))
+        table.contributions.append(Contribution(kept, body, predicates))
         table.contributions.sort(key=lambda each: -each.written.rows)
 
 
@@ -367,11 +373,20 @@ def _first_of_tail(sizes: Sequence[int]) -> int:
     return begin
 
 
-def _stated(width: int, segment: Segment) -> str:
-    """Return the statement for a segment's facts with their label words as they are now."""
-    label = segment.label(segment.labels)
+def _written_again(segment: Segment, predicates: frozenset[int], table: Table) -> list[Key]:
+    """Return the cells whose counts are sums, and all of a segment that would keep few others."""
+    sums = [key for key in segment.labels if key.predicate in predicates]
+    others = segment.count(segment.labels) - segment.count(sums)
+    is_large = others * KEPT >= sum(s.count(s.labels) for s in table.segments)
+    return sums if is_large else list(segment.labels)
+
+
+def _stated(width: int, segment: Segment, cells: Iterable[Key]) -> str:
+    """Return the statement for facts of a segment with their label words as they are now."""
+    chosen = list(cells)
+    label = segment.label(chosen)
     key = columns(width)
-    where = segment.where(segment.labels)
+    where = segment.where(chosen)
     name = segment.written.view
     return f"SELECT {key}, {label} AS w, nr, r FROM ({segment.body}) {name} WHERE {where}"  # noqa: S608
 

@@ -10,9 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from stratalog.engine.columnar.batch import ColumnarBatch
+from stratalog.engine.spark.ahead import Ahead
 from stratalog.engine.spark.batch import SparkBatch
 from stratalog.engine.spark.facts import Facts, arrow_rows
-from stratalog.engine.spark.overlay import ABSENT, Overlay, States
+from stratalog.engine.spark.near import Encoded, Paths
+from stratalog.engine.spark.overlay import ABSENT, UNKNOWN, Mask, Overlay, States
 from stratalog.engine.spark.segments import Member, Table, columns, width_of
 from stratalog.facts.sets import FactSet, Over
 from stratalog.lang.syntax import Predicate
@@ -20,19 +22,27 @@ from stratalog.lang.syntax import Predicate
 if TYPE_CHECKING:
     from stratalog.engine.columnar.relation import Ids
     from stratalog.engine.spark.deriving import Deriving
-
-Encoded = tuple[Predicate, Sequence["Ids"], int]
+    from stratalog.engine.spark.overlay import Integers
 
 STATES = ", {label} AS label, nr, r"
+ASKED, LATER = 0, 1  # facts that are asked for now, and those that may be next
 
 
 class Fetching:
-    """Brings facts into the overlay."""
+    """Brings facts into the overlay; in updates, others that may be next are fetched along."""
 
-    def __init__(self, facts: Facts, overlay: Overlay, deriving: Deriving) -> None:
+    def __init__(self, facts: Facts, overlay: Overlay, deriving: Deriving, paths: Paths) -> None:
         self._facts = facts
         self._overlay = overlay
         self._deriving = deriving
+        self._paths = paths
+        self.is_updating = False
+        self.ahead = Ahead(overlay.terms)
+
+    def look_ahead(self, *, is_updating: bool) -> None:
+        """Begin, or end, to fetch what may be next; segments stay as they are meanwhile."""
+        self.is_updating = is_updating
+        self.ahead.clear()
 
     def scan(self, over: Over, labels: FactSet | None) -> None:
         """Fetch all facts of some predicates whose segments say that they are in a set."""
@@ -119,45 +129,77 @@ class Fetching:
 
     def _found(self, predicate: Predicate, constants: Sequence[Ids], size: int) -> Ids:
         rows = self._overlay.relation(predicate).find(constants, size)
-        found: Ids = rows[rows != np.uint32(0xFFFFFFFF)]
+        found: Ids = rows[rows != UNKNOWN]
         return found
 
-    def _look_up(self, given: list[Encoded], *, store: bool) -> None:
+    def _look_up(self, given: Iterable[Encoded], *, store: bool) -> None:
         """Ask segments for the facts that the overlay does not have."""
-        tables: dict[int, list[pa.Table]] = defaultdict(list)
-        numbers: set[int] = set()
-        for predicate, constants, size in given:
-            unknown = self._overlay.unknown(predicate, constants, size)
-            if not unknown.any():
+        asked = []
+        for facts in given:
+            missing = _chosen(facts, self._overlay.unknown(*facts))
+            if not missing[2]:
                 continue
-            number = self._facts.number(predicate)
-            some = [np.asarray(column)[unknown] for column in constants]
-            rows = int(unknown.sum()) if constants else 1
-            if not self._facts.rows(number):
-                if store:
-                    self._overlay.enter(_absent(predicate, some, rows))
+            if not self._facts.rows(self._facts.number(facts[0])):
+                self._take(_absent(*missing), store=store)
                 continue
-            numbers.add(number)
-            width = width_of(predicate.arity)
-            tables[width].append(arrow_rows(number, some, rows, width))
-        if tables:
-            self._ask(tables, numbers, store=store)
+            unknown = self.ahead.unknown(missing)
+            self._take(self.ahead.states(_chosen(missing, ~unknown)), store=store)
+            asked.append(_chosen(missing, unknown))
+        self._ask(asked, ASKED, store=store)
 
-    def _ask(self, tables: Mapping[int, list[pa.Table]], numbers: set[int], *, store: bool) -> None:
+    def know(self, given: Iterable[Encoded]) -> None:
+        """See to it that what segments say of facts is known, here or ahead of an update."""
+        self._ask(self._unheard(given), LATER)
+
+    def _unheard(self, given: Iterable[Encoded]) -> list[Encoded]:
+        """Return the facts that segments may have, but nobody has asked for."""
+        return [
+            _chosen(facts, self._overlay.unknown(*facts) & self.ahead.unknown(facts))
+            for facts in given
+            if self._facts.is_known(facts[0]) and self._facts.rows(self._facts.number(facts[0]))
+        ]
+
+    def _ask(self, given: Iterable[Encoded], part: int, *, store: bool = False) -> None:
+        """Take what segments say of facts, and of those that rules may name after them."""
+        asked = [facts for facts in given if facts[2]]
+        if not asked:
+            return
         self._facts.compact_counts()
+        later = self._unheard(self._paths.reached(asked)) if self.is_updating else []
+        tables: dict[int, list[pa.Table]] = defaultdict(list)
+        for facts, of in (*((each, part) for each in asked), *((each, LATER) for each in later)):
+            tables[width_of(facts[0].arity)].append(self._question(facts, of))
+        numbers = {self._facts.number(facts[0]) for facts in (*asked, *later)}
+        for states, (parts,) in self._answers(tables, numbers):
+            self._take(states.chosen(parts == ASKED), store=store)
+            self.ahead.enter(states.chosen(parts == LATER))
+
+    def _question(self, facts: Encoded, part: int) -> pa.Table:
+        predicate, constants, size = facts
+        rows = arrow_rows(self._facts.number(predicate), constants, size, width_of(predicate.arity))
+        return rows.append_column("part", pa.array(np.full(size, part, np.int32)))
+
+    def _answers(
+        self, tables: Mapping[int, list[pa.Table]], numbers: set[int]
+    ) -> Iterable[tuple[States, list[Integers]]]:
         with self._facts.work.described("looking up facts"), self._facts.named(tables) as views:
             texts = {
-                width: self._deriving.with_states(width, f"SELECT * FROM {view}", numbers)  # noqa: S608
+                width: self._deriving.with_states(width, f"SELECT * FROM {view}", numbers, "part")  # noqa: S608
                 for width, view in views.items()
             }
-            found = self._deriving.fetched(texts)
-        for states, _ in self._deriving.entered(found):
-            there = states.words != ABSENT
-            if store:
-                self._overlay.enter(states)
-            elif there.any():
-                kept = [column[there] for column in states.columns]
-                self._overlay.enter(States(states.predicate, kept, *(s[there] for s in states[2:])))
+            found = self._deriving.fetched(texts, "part")
+        return self._deriving.entered(found, ("part",))
+
+    def _take(self, states: States, *, store: bool) -> None:
+        """Enter facts that segments have, or all."""
+        kept = states if store else states.chosen(states.words != ABSENT)
+        if kept.words.size:
+            self._overlay.enter(kept)
+
+
+def _chosen(facts: Encoded, kept: Mask) -> Encoded:
+    predicate, columns, _ = facts
+    return predicate, [np.asarray(column)[kept] for column in columns], int(kept.sum())
 
 
 def _absent(predicate: Predicate, constants: Sequence[Ids], size: int) -> States:

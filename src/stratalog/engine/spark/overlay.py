@@ -29,6 +29,7 @@ Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 ABSENT = -1  # no segment has the fact
+UNKNOWN = np.uint32(0xFFFFFFFF)  # the row of a fact that is not here
 NARROW = np.iinfo(np.int32).max
 
 
@@ -40,6 +41,11 @@ class States(NamedTuple):
     words: Integers
     nonrecursive: Integers
     recursive: Integers
+
+    def chosen(self, kept: Mask) -> States:
+        """Return some of the facts."""
+        columns = [np.asarray(column)[kept] for column in self.columns]
+        return States(self.predicate, columns, *(each[kept] for each in self[2:]))
 
 
 class Differences(NamedTuple):
@@ -135,7 +141,7 @@ class Overlay(ColumnarEngine):
         relation = self.relations.get(predicate)
         if relation is None:
             return np.ones(size, np.bool_)
-        is_unknown: Mask = relation.find(columns, size) == np.uint32(0xFFFFFFFF)
+        is_unknown: Mask = relation.find(columns, size) == UNKNOWN
         return is_unknown
 
     def united(self, rows: Iterable[tuple[int, Ids]]) -> ColumnarBatch:

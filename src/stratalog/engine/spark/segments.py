@@ -3,8 +3,8 @@
 All relations of up to two arguments share a table of rows (p, c0, c1), and those of each greater
 arity have one. A *cell* of a segment are the facts of one predicate, and of one label word at the
 time when they were written. The label word of a cell is kept here, in the driver: to mark whole
-cells costs no job. Every fact is in one cell only. Counts are sums of *contributions*: each `apply`
-adds rows, and nothing that is known is written again.
+cells costs no job. Every fact is in one cell only. A new fact is written with its derivations; to
+those of known facts each `apply` adds *contributions*, and nothing that is known is written again.
 """
 
 from __future__ import annotations
@@ -97,6 +97,11 @@ class Segment:
             word = self.labels[key]
             self.labels[key] = word | bits if is_set else word & ~bits
 
+    def leave(self, cells: Iterable[Key]) -> None:
+        """Let go of cells whose facts are elsewhere from now on."""
+        for key in cells:
+            del self.labels[key]
+
     def count(self, cells: Iterable[Key]) -> int:
         """Return how many facts these cells have."""
         return sum(self.rows[key] for key in cells)
@@ -108,10 +113,11 @@ def _listed(numbers: Iterable[int]) -> str:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Contribution:
-    """Derivations to add to both counts; `body` selects p, c0, ..., nr and r."""
+    """Derivations to add to counts of facts; `body` selects p, c0, ..., nr and r."""
 
     written: Written
     body: str
+    predicates: frozenset[int]
 
 
 @dataclass(eq=False, slots=True)

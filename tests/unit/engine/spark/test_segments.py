@@ -65,7 +65,7 @@ def test_what_was_written_is_freed_when_nobody_uses_it():
     table = Table(2)
     written: Any = Rows()
     made = table.add(written, "SELECT 1", {Key(1): 5})
-    counted = Contribution(written, "SELECT 2")
+    counted = Contribution(written, "SELECT 2", frozenset({1}))
     table.contributions.append(counted)
     table.drop([made])
     assert not written.is_freed

@@ -24,15 +24,16 @@ def bodies(
     limit: int | None,
 ) -> DataFrame | None:
     """Return the heads that instances derive, the facts of their bodies and unfinished heads."""
-    starting = [
-        Version(replace(rule, body=(rule.head, *rule.body)), 0)
-        for rule in rules
-        if rule.grouping is None
-    ]
+    starting = [from_head(rule) for rule in rules if rule.grouping is None]
     atoms = (atom for version in starting for atom in version.rule.body)
     width = max((atom.predicate.arity for atom in atoms), default=0)
     with calling(tools, number, *from_delta(heads, reading)) as call:
         return call.atoms(starting, width, limit)
+
+
+def from_head(rule: PlannedRule) -> Version:
+    """Return a rule as a version that begins with its head."""
+    return Version(replace(rule, body=(rule.head, *rule.body)), 0)
 
 
 def from_delta(delta: Reading, reading: Reading) -> Reading:

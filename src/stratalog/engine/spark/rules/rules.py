@@ -14,6 +14,7 @@ from stratalog.engine.spark.rules.tables import Tabled
 from stratalog.facts.limits import Limits
 from stratalog.facts.terms import Terms
 from stratalog.lang.syntax import Predicate
+from stratalog.lang.terms import Term
 from stratalog.plan.delta import Version
 from stratalog.plan.rules import PlannedRule
 
@@ -39,6 +40,10 @@ class Rules:
             limits or Limits(),
             spark.sparkContext.defaultParallelism,
         )
+
+    def constant(self, term: Term) -> int:
+        """Return the id of a constant of a rule."""
+        return self._tools.tabled.constant(term)
 
     def forget(self, size: int) -> None:
         """Let go of ids from `size` on: the dictionary has taken them back."""
