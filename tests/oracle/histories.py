@@ -207,7 +207,7 @@ class History:
         steps: Sequence[Update],
         predicates: AbstractSet[Predicate] = frozenset(),
         *,
-        modules: bool = False,
+        modules: str = "off",
     ) -> None:
         self.steps = steps
         self.explicit = frozenset(naive.explicit_facts(program))

@@ -47,7 +47,7 @@ class Judge:
         self._history = cache(self._made)
 
     def _made(self, rules: tuple[int, ...]) -> History:
-        return History(self._life.program(rules), [], self._predicates, modules=True)
+        return History(self._life.program(rules), [], self._predicates, modules="auto")
 
     @staticmethod
     def wanted(state: State, event: Event) -> State:

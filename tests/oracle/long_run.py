@@ -44,7 +44,8 @@ def judge_history(engine: str, made: updates.Random) -> None:
 
 
 def judge_modules(engine: str, made: updates.Random) -> None:
-    follow(made, engine, test_modules.ALGORITHMS, modules=True)
+    for modules in ("auto", "paper"):
+        follow(made, engine, test_modules.ALGORITHMS, modules=modules)
 
 
 def judge_life(engine: str, life: Life) -> None:

@@ -28,7 +28,7 @@ CAME_BACK = "a fact that comes back in an earlier stratum stands"
 SHARE = 2  # of the usual number of examples, for seven algorithms see each
 
 
-def judged(made: updates.Random, *, modules: bool = False) -> histories.History:
+def judged(made: updates.Random, *, modules: str = "off") -> histories.History:
     """Return a history with the judge's word on each step; what the judge cannot do is skipped."""
     note(updates.show(made))
     try:
@@ -43,7 +43,7 @@ def judged(made: updates.Random, *, modules: bool = False) -> histories.History:
 
 
 def follow(
-    made: updates.Random, engine: str, algorithms: list[str], *, modules: bool = False
+    made: updates.Random, engine: str, algorithms: list[str], *, modules: str = "off"
 ) -> None:
     """Fail unless every algorithm follows the history."""
     history = judged(made, modules=modules)

@@ -31,9 +31,9 @@ PLAIN = Update(frozenset(), frozenset())
 NAMES = ("dred-c", "bf-c", "dred", "rematerialise", "bf", "counting")
 
 
-def random_histories(number: int, size: int, *, modules: bool = False) -> list[updates.Random]:
+def random_histories(number: int, size: int, *, modules: str = "off") -> list[updates.Random]:
     """Return so many random histories, the same ones for the same number."""
-    layers = updates.of_modules() if modules else updates.of_layers()
+    layers = updates.of_modules() if modules != "off" else updates.of_layers()
     found: list[updates.Random] = []
 
     @seed(number)
@@ -164,7 +164,7 @@ def run(
     most: int = 5,
     algorithm: str = "",
     *,
-    modules: bool = False,
+    modules: str = "off",
 ) -> None:
     """Follow random histories for a number of steps, each by another algorithm if none is named."""
     program, steps = together(random_histories(number, size, modules=modules))

@@ -67,7 +67,7 @@ class Input:
         """Return the explicit relations by predicate."""
         return {Predicate(each.name, each.arity): each for each in self.relations}
 
-    def plan(self, *, modules: bool = False) -> Plan:
+    def plan(self, *, modules: str = "off") -> Plan:
         """Return the planned rules."""
         return plan_program(parse_program(self.rules), self.predicates(), modules=modules)
 

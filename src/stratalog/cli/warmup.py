@@ -31,9 +31,12 @@ degree(?x, ?n) :- AGGREGATE(edge(?x, ?y) ON ?x BIND COUNT(?y) AS ?n) .
 next(?x, ?m) :- degree(?x, ?n), BIND(?n + 1 AS ?m), FILTER(?m < 9) .
 [?x, ?p, ?y] :- [?p, <urn:inverse>, ?q], [?y, ?q, ?x] .
 flag() :- edge("a", "b") .
-same(?x, ?y) :- edge(?x, ?y) .
+"""
+
+MODULES = """
 same(?x, ?y) :- same(?y, ?x) .
 same(?x, ?z) :- same(?x, ?y), same(?y, ?z) .
+path(?x, ?z) :- path(?x, ?y), path(?y, ?z) .
 """
 
 LARGE = """
@@ -97,7 +100,40 @@ def exercise(folder: Path) -> None:
     dictionary = Dictionary()
     dictionary.encode([])
     dictionary.truncate(0)
+    _exercise_modules()
     _exercise_large()
+
+
+def _exercise_modules() -> None:
+    """Run the kernels of rule modules: those of components, and of closures of all kinds."""
+    import numpy as np
+
+    from stratalog.engine.columnar.closures.closure import ALL, Closure
+    from stratalog.knowledge.build import materialise
+
+    pairs = {"same": [(1, 2), (3, 4), (2, 3)], "path": [(1, 2), (2, 3)]}
+    for modules in ("paper", "auto"):
+        kb = materialise(MODULES, pairs, modules=modules, progress=False)
+        kb.update(delete={"same": [(2, 3)], "path": [(2, 3)]}, maintenance="dred-c")
+    few = np.array([1, 2, 3, 3], np.uint32), np.array([2, 3, 1, 4], np.uint32)
+    none = few[0][:0], few[0][:0]
+    ends = few[0][:2], few[1][:2]
+    for kind in ({}, {"linear": True}, {"symmetric": True}):
+        closure = Closure(**kind)
+        steps = (none, few) if "linear" in kind else (None, None)
+        closure.change(none, few, *steps)
+        closure.commit()
+        closure.change(ends, none)
+        closure.regions_of(*few)
+        for listing in (closure.forward, closure.backward):
+            listing(few[0], ALL)
+        list(closure.pairs(ALL))
+        closure.roll_back()
+        chain = np.arange(100, 5_000, dtype=np.uint32)
+        closure.change(none, (chain[:-1], chain[1:]))  # tables grow
+        for link in chain[::500]:  # and old rows leave gaps
+            closure.commit()
+            closure.change((chain[:1] * 0 + link, chain[:1] * 0 + link + 1), none)
 
 
 def _exercise_large() -> None:

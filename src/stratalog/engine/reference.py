@@ -180,6 +180,28 @@ class ReferenceEngine:
         predicates = self.predicates_of(edges)
         return self.store((p, pair) for pair in pairs if pair not in known for p in predicates)
 
+    def keep_closure(
+        self,
+        predicate: Predicate,  # noqa: ARG002  # the protocol's arguments
+        present: FactSet,  # noqa: ARG002
+        *,
+        symmetric: bool,  # noqa: ARG002
+    ) -> bool:
+        """Return False: modules follow their relations fact by fact here."""
+        return False
+
+    def drop_closures(self, predicates: frozenset[Predicate]) -> None:
+        """Do nothing: there is none."""
+
+    def enclose(self, edges: Batch) -> None:
+        """Return None."""
+
+    def disclose(self, edges: Batch) -> None:
+        """Return None."""
+
+    def enclosed(self, facts: Batch) -> None:
+        """Return None."""
+
     def change_count(self, batch: Batch, count: Count, change: int) -> None:
         self._change(_facts(batch), count, change)
 

@@ -97,6 +97,31 @@ class Engine(Protocol[RuleT_contra]):
         has a pair with itself. All pairs are of one relation.
         """
 
+    def keep_closure(self, predicate: Predicate, present: FactSet, *, symmetric: bool) -> bool:
+        """Have the transitive closure of a relation, or the symmetric and transitive one.
+
+        If it was not kept before, its edges are the facts in `present` with a count above zero.
+        False means that the engine keeps no closures, or not one so large.
+        """
+
+    def drop_closures(self, predicates: frozenset[Predicate]) -> None:
+        """Let go of the closures of relations."""
+
+    def enclose(self, edges: Batch) -> Batch | None:
+        """Let closures have more edges; return the pairs that they gain, None if not kept.
+
+        Edges are marked X, of a symmetric closure all pairs.
+        """
+
+    def disclose(self, edges: Batch) -> Batch | None:
+        """Let closures have fewer edges; return the pairs that they lose, None if not kept.
+
+        These lose the mark X, if the closure is symmetric; otherwise the edges do.
+        """
+
+    def enclosed(self, facts: Batch) -> Batch | None:
+        """Return those of the facts that are in the closure of their relation, None if not kept."""
+
     def predicates_of(self, batch: Batch) -> frozenset[Predicate]:
         """Return the predicates of a batch's facts."""
 

@@ -10,7 +10,7 @@ from stratalog.errors import StratalogError
 from stratalog.facts.limits import full_memory_explained
 from stratalog.knowledge.adapters import Host
 from stratalog.knowledge.base import KnowledgeBase
-from stratalog.knowledge.engines import can_restart, make_host, restarted, with_modules
+from stratalog.knowledge.engines import can_restart, make_host, modules_for, restarted
 from stratalog.knowledge.load import load, read_facts
 from stratalog.knowledge.options import Options, check_options
 from stratalog.knowledge.programs import load_program
@@ -60,7 +60,7 @@ def _materialise(given: object, facts: object, options: Options, report: Reporte
     encoded = read_facts(program, facts, options, dictionary, report)
     read = time.perf_counter()
     report("plan", f"{len(program.rules):,} rules")
-    modules = with_modules(options, dictionary, encoded.count)
+    modules = modules_for(options, dictionary, encoded.count)
     plan = plan_program(program, encoded.predicates(), modules=modules)
     warnings += _undefined_warnings(program, encoded)
     for warning in warnings:

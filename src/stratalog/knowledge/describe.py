@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stratalog.knowledge.engines import with_modules
+from stratalog.knowledge.engines import modules_for
 from stratalog.knowledge.load import read_facts, triple_columns
 from stratalog.knowledge.options import check_options
 from stratalog.knowledge.programs import load_program
@@ -55,7 +55,7 @@ def describe(program: object, facts: object = None, **options: Any) -> dict[str,
     warnings = [str(warning) for warning in check(loaded)]
     dictionary = Dictionary()
     encoded = read_facts(loaded, facts, chosen, dictionary, Reporter())
-    modules = with_modules(chosen, dictionary, encoded.count)
+    modules = modules_for(chosen, dictionary, encoded.count)
     plan = plan_program(loaded, encoded.predicates(), modules=modules)
     sizes = _measure(encoded, plan, dictionary)
     description = _Description(loaded, plan, sizes)

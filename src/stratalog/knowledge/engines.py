@@ -67,8 +67,8 @@ def choose(options: Options, dictionary: Dictionary, facts: int) -> Choice:
     return Choice("spark", told)
 
 
-def with_modules(options: Options, dictionary: Dictionary, facts: int) -> bool:
-    """Return whether rules that special algorithms know are planned apart from the others.
+def modules_for(options: Options, dictionary: Dictionary, facts: int) -> str:
+    """Return how rules are planned that special algorithms know.
 
     Spark follows modules in updates of a store that has them, and does not materialise by them.
     """
@@ -79,7 +79,7 @@ def with_modules(options: Options, dictionary: Dictionary, facts: int) -> bool:
             f"modules={options.modules!r} is not supported on Spark yet",
             help='leave it out there, or choose engine="columnar"',
         )
-    return options.modules != "off" and not is_spark
+    return "off" if is_spark else options.modules
 
 
 def has_spark() -> bool:

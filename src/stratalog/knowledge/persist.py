@@ -41,6 +41,7 @@ class _Relations(Mapping[Predicate, pa.Table]):
         self._host = host
         planned, in_rules = plan.predicates, _mentioned(plan)
         # A relation without facts is kept if nothing else tells that there is such a predicate.
+        host.prepare(planned - in_rules - plan.hidden)
         self._predicates = [
             p for p in host.predicates() if p in planned and (p not in in_rules or host.rows(p))
         ]
@@ -57,7 +58,9 @@ class _Relations(Mapping[Predicate, pa.Table]):
 
 
 def _mentioned(plan: Plan) -> set[Predicate]:
-    return {a.predicate for rule in plan.rules for a in (rule.head, *rule.body, *rule.negated)}
+    """Return the predicates in rules that the program tells of, not in those made for facts."""
+    rules = [rule for rule in plan.rules if rule.origin is not None]
+    return {a.predicate for rule in rules for a in (rule.head, *rule.body, *rule.negated)}
 
 
 def _table(columns: Sequence[Ids], labels: Labels, counts: Sequence[Counts]) -> pa.Table:
@@ -172,7 +175,7 @@ def open_store(
     dictionary = Dictionary.from_table(saved.kinds, saved.dictionary)
     program = parse_program(saved.program)
     chosen = Options(**{**saved.options, **options})  # the saved ones were checked when given
-    plan = _plan_of(saved, program, modules=chosen.modules != "off")
+    plan = _plan_of(saved, program, modules=chosen.modules)
     if plan is None:
         raise StoreError(
             "T111",
@@ -196,14 +199,14 @@ def open_store(
     return kb
 
 
-def _plan_of(saved: Snapshot, program: Program, *, modules: bool) -> Plan | None:
+def _plan_of(saved: Snapshot, program: Program, *, modules: str) -> Plan | None:
     """Return the plan that the counts of a store are valid for, None if it cannot be made.
 
     A store may have been made without the modules that its options allow.
     """
     planned: Any = saved.plan
     data = [p for p in saved.relations if not p.name.startswith("$")]
-    for choice in (True, False) if modules else (False,):
+    for choice in dict.fromkeys((modules, "off")):
         plan = plan_program(program, data, modules=choice)
         if sorted(plan_key(plan)) == sorted(planned):  # an update puts rules at the end
             return plan

@@ -13,7 +13,7 @@ from stratalog.facts.labels import E, I
 from stratalog.facts.sets import FactSet, Over
 from stratalog.knowledge.adapters import Encoded
 from stratalog.knowledge.changes import visible_facts
-from stratalog.knowledge.engines import make_host, with_modules
+from stratalog.knowledge.engines import make_host, modules_for
 from stratalog.knowledge.given import Given
 from stratalog.knowledge.load import as_stored
 from stratalog.knowledge.maintaining import Outcome
@@ -41,7 +41,7 @@ def rebuild(kb: KnowledgeBase, given: Given, report: Reporter) -> Outcome:
     derived = {rule.head.predicate for rule in kb._plan.rules}
     data = {*old_explicit, *given.insert.predicates(), *(p for p in old if p not in derived)}
     size = sum(each[2] for each in (*kept, *given.insert))
-    modules = with_modules(kb._options, kb._dictionary, size)
+    modules = modules_for(kb._options, kb._dictionary, size)
     kb._plan = plan_program(kb._program, sorted(data), modules=modules)
     kb._host = make_host(kb._options, kb._dictionary, size)
     kb._maintenance = Maintenance(kb._host)

@@ -29,7 +29,7 @@ def with_predicates(plan: Plan, program: Program, new: Iterable[Predicate]) -> P
     if not fresh:
         return plan
     data = {p for p in known if not p.name.startswith("$")} | fresh
-    return aligned(plan_program(program, data, modules=plan.has_modules), plan)
+    return aligned(plan_program(program, data, modules=plan.modules), plan)
 
 
 def rule_constants(plan: Plan) -> set[Term]:
@@ -81,7 +81,9 @@ def _stratum(stratum: Stratum, same: dict[int, PlannedRule]) -> Stratum:
         tuple(same[rule.index] for rule in stratum.nonrecursive),
         tuple(same[rule.index] for rule in stratum.recursive),
     )
-    return with_modules(found) if stratum.modules else found
+    if not stratum.modules:
+        return found
+    return with_modules(found, is_exact=stratum.modules[0].is_exact)
 
 
 def _key(stratum: Stratum) -> object:

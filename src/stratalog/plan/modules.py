@@ -16,17 +16,21 @@ from stratalog.plan.rules import Module, ModuleKind, Plan, PlannedRule, Stratum
 PAIR = 2  # arguments of a relation that can be transitive
 
 
-def with_modules(stratum: Stratum) -> Stratum:
+def with_modules(stratum: Stratum, *, is_exact: bool) -> Stratum:
     """Return the stratum with the modules that its recursive rules make."""
     found = [_module(stratum, predicate) for predicate in sorted(stratum.predicates)]
-    modules = tuple(module for module in found if module is not None)
-    return replace(stratum, modules=modules) if modules else stratum
+    modules = [module for module in found if module is not None]
+    if not modules:
+        return stratum
+    is_alone = len(modules) == 1 and len(modules[0].rules) == len(stratum.recursive)
+    chosen = (replace(module, is_exact=is_exact, is_alone=is_alone) for module in modules)
+    return replace(stratum, modules=tuple(chosen))
 
 
 def without_modules(plan: Plan) -> Plan:
     """Return a plan whose recursive rules are all evaluated, and counted, alike."""
     strata = tuple(replace(s, modules=()) if s.modules else s for s in plan.strata)
-    return replace(plan, strata=strata, has_modules=False)
+    return replace(plan, strata=strata, modules="off")
 
 
 def _module(stratum: Stratum, predicate: Predicate) -> Module | None:

@@ -21,11 +21,11 @@ from stratalog.plan.triples import (
 
 
 def plan_program(
-    program: Program, data: Collection[Predicate] = (), *, modules: bool = False
+    program: Program, data: Collection[Predicate] = (), *, modules: str = "off"
 ) -> Plan:
     """Return the plan of a checked program; `data` are the predicates of facts given outside it.
 
-    With `modules`, rules that special algorithms evaluate are apart from the others.
+    With `modules`, "paper" or "auto", rules that special algorithms evaluate are apart from others.
     """
     rules = lower_rules(program.rules)
     known = {*data, *(fact.predicate for fact in program.facts), *_predicates(rules)}
@@ -40,8 +40,8 @@ def plan_program(
     numbered = tuple(replace(rule, index=i) for i, rule in enumerate(rules))
     hidden = frozenset(p for p in {*known, *_predicates(numbered)} if p.name.startswith("$"))
     strata = stratify(numbered, known - {TRIPLE} if not as_triples else known)
-    if modules:
-        strata = tuple(with_modules(stratum) for stratum in strata)
+    if modules != "off":
+        strata = tuple(with_modules(stratum, is_exact=modules == "auto") for stratum in strata)
     return Plan(numbered, strata, hidden, as_triples, modules)
 
 

@@ -65,6 +65,8 @@ class Module:
     predicate: Predicate
     rules: tuple[PlannedRule, ...]
     chains: Chains = field(compare=False)
+    is_exact: bool = False  # evaluated by closures, not as 000 does
+    is_alone: bool = False  # no other recursive rule derives its relation, or reads it
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +105,16 @@ class Plan:
     strata: tuple[Stratum, ...]
     hidden: frozenset[Predicate]
     stored_as_triples: bool = False  # the IRI-named unary and binary relations live in TRIPLE
-    has_modules: bool = False  # whether rules that a special algorithm knows are apart
+    modules: str = "off"  # or "paper", "auto": how rules are evaluated that say what is transitive
     predicates: frozenset[Predicate] = field(init=False, repr=False, compare=False)
     """The predicates of all strata: only these can have facts."""
     rule_of: dict[int, PlannedRule] = field(init=False, repr=False, compare=False)
     """The rules by index."""
+
+    @property
+    def has_modules(self) -> bool:
+        """Whether rules that special algorithms know are apart from the others."""
+        return self.modules != "off"
 
     def __post_init__(self) -> None:
         found = frozenset(p for stratum in self.strata for p in stratum.predicates)

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from stratalog.facts.engine import Engine
+from stratalog.facts.labels import I
 from stratalog.facts.sets import Batch, FactSet
 from stratalog.plan.rules import Module, ModuleKind, PlannedRule, Stratum
-from stratalog.reason.stc import SymmetricClosure
-from stratalog.reason.tc import TransitiveClosure
+from stratalog.reason.exact import ExactClosure, Printed, printed
 from stratalog.reason.update import joined
 
 
@@ -35,31 +35,36 @@ class Functions(Protocol):
     def support(self, facts: Batch) -> None:
         """Take note of facts that hold without the module, whether they are new or not."""
 
-    def lose(self, deleted: Batch) -> None:
-        """Take note that facts no longer hold, as others have found."""
 
-    def gain(self, facts: Batch) -> None:
-        """Take note of all facts that are new, or newly derived, as others have found."""
-
-
-def functions(engine: Engine[PlannedRule], stratum: Stratum) -> list[Functions]:
-    """Return the functions of a stratum's modules."""
-    return [_function(engine, module) for module in stratum.modules]
+def functions(
+    engine: Engine[PlannedRule], stratum: Stratum, present: FactSet = I
+) -> list[Functions]:
+    """Return the functions of a stratum's modules, before any of the facts present changes."""
+    return [_function(engine, module, present) for module in stratum.modules]
 
 
-def _function(engine: Engine[PlannedRule], module: Module) -> Functions:
-    if module.kind is ModuleKind.SYMMETRIC:
-        return SymmetricClosure(engine, module)
-    return TransitiveClosure(engine, module)
+def _function(engine: Engine[PlannedRule], module: Module, present: FactSet) -> Functions:
+    is_symmetric = module.kind is ModuleKind.SYMMETRIC
+    kept = module.is_exact and engine.keep_closure(
+        module.predicate, present, symmetric=is_symmetric
+    )
+    return ExactClosure(engine, module) if kept else printed(engine, module)
 
 
 def lose(engine: Engine[PlannedRule], stratum: Stratum, deleted: Batch) -> None:
     """Let modules know what an algorithm has deleted that does not use them."""
-    for module in functions(engine, stratum):
+    for module in _of_labels(engine, stratum):
         module.lose(deleted)
 
 
 def gain(engine: Engine[PlannedRule], stratum: Stratum, found: Sequence[Batch]) -> None:
     """Let modules know what an algorithm has derived that does not use them."""
-    for module in functions(engine, stratum):
+    for module in _of_labels(engine, stratum):
         module.gain(joined(engine, found))
+
+
+def _of_labels(engine: Engine[PlannedRule], stratum: Stratum) -> list[Printed]:
+    """Return functions that know facts by labels; closures are made anew when next needed."""
+    if stratum.modules:
+        engine.drop_closures(stratum.predicates)
+    return [printed(engine, module) for module in stratum.modules]

@@ -33,6 +33,7 @@ def maintain(engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChan
     engine.mark(old, D)
     if stratum.modules:
         engine.unmark(old, X)
+        engine.drop_closures(stratum.predicates)
     explicit = engine.settle(((here & E) - changes.deleted) | changes.inserted)
     added = _materialise(engine, stratum, explicit)
     unchanged = engine.settle(old & added)
@@ -45,7 +46,7 @@ def _materialise(engine: Engine[PlannedRule], stratum: Stratum, explicit: Batch)
     engine.change_count(explicit, NR, 1)
     found: FactSet = explicit | engine.apply(stratum.nonrecursive, NEW, NEW, count=NR)  # L3
     if stratum.modules:
-        modules = functions(engine, stratum)
+        modules = functions(engine, stratum, NEW)
         return joined(engine, list(rounds(engine, stratum, modules, engine.settle(found), NEW, A)))
     added = [engine.settle(found - found)]
     while delta := engine.settle(found - A):  # L4

@@ -70,6 +70,11 @@ class SymmetricClosure:
         self._held = []  # L85
         return engine.settle(deleted & found)  # L86
 
+    def take_held(self) -> list[Batch]:
+        """Return the facts with C_nr > 0 of components that were forgotten, and forget them."""
+        held, self._held = self._held, []
+        return held
+
     def support(self, facts: Batch) -> None:
         """Do nothing: a fact that is there is in a component."""
 

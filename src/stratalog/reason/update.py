@@ -172,6 +172,7 @@ def _rematerialise(
 
     external = engine.settle(Over(stratum.predicates) & X)  # to modules that may be gone
     engine.unmark(external, X)
+    engine.drop_closures(stratum.predicates)
 
     return rematerialise.maintain(engine, stratum, changes)
 

@@ -216,7 +216,7 @@ class _Updates:
             columns = given.columns(relation, as_values=False)
             kept = np.delete(columns, gone.get(predicate.name[1:-1], []), axis=1)
             engine.load(predicate, list(kept), kept.shape[1])
-        strata = given.plan(modules=True).strata
+        strata = given.plan(modules="auto").strata
         clock = Clock()
         run(engine, strata)
         lap = clock.lap()

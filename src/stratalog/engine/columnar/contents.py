@@ -75,7 +75,7 @@ class Contents:
         block = np.asarray(columns, np.uint32).reshape(predicate.arity, size)
         self._meet_constants(block)
         try:  # cut short, it leaves no list of rows to the next call
-            self.merge(relation, block, UNCOUNTED)
+            self.merge(relation, relation.segments.clustered(block), UNCOUNTED)
         finally:
             rows = relation.take_touched()
         return ColumnarBatch({relation.number: rows} if rows.size else {})

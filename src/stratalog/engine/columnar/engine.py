@@ -17,6 +17,7 @@ from stratalog.engine.columnar.batch import ColumnarBatch
 from stratalog.engine.columnar.components import connections
 from stratalog.engine.columnar.contents import Contents
 from stratalog.engine.columnar.costs import Costs, RuleProfile
+from stratalog.engine.columnar.enclosures import Enclosures
 from stratalog.engine.columnar.evaluate import Evaluation
 from stratalog.engine.columnar.joins import rule_text
 from stratalog.engine.columnar.journal import Journal
@@ -72,6 +73,7 @@ class ColumnarEngine(Contents):
         self._deadline = inf
         self._rule_indexes: dict[int, RuleIndex] = {}
         self._chains: dict[tuple[int, int], _Chain] = {}
+        self._enclosures = Enclosures(self)
 
     def drop(self, predicates: Sequence[Predicate]) -> None:
         """Forget the relations made last, those of one query, and the plans of its rules.
@@ -182,6 +184,26 @@ class ColumnarEngine(Contents):
         for facts in connections(self, self.settle(edges), self.settle(spokes)):
             found |= self.store(*facts).rows
         return ColumnarBatch(found)
+
+    def keep_closure(self, predicate: Predicate, present: FactSet, *, symmetric: bool) -> bool:
+        return self._enclosures.keep(predicate, present, symmetric=symmetric)
+
+    def drop_closures(self, predicates: frozenset[Predicate]) -> None:
+        self._enclosures.drop(predicates)
+
+    def enclose(self, edges: Batch) -> ColumnarBatch | None:
+        return self._enclosures.enclose(self.settle(edges))
+
+    def disclose(self, edges: Batch) -> ColumnarBatch | None:
+        return self._enclosures.disclose(self.settle(edges))
+
+    def enclosed(self, facts: Batch) -> ColumnarBatch | None:
+        return self._enclosures.enclosed(self.settle(facts))
+
+    def remember_edges(self, relation: Relation, undo: Callable[[], None]) -> None:
+        """Let `roll_back` know how to take back a change of a relation's closure."""
+        if self._journal is not None:
+            self._journal.edges(relation, undo)
 
     def _take(self, relation: Relation, count: Count | None) -> Ids:
         """Return the rows that were touched, and remember their counts for `roll_back`."""

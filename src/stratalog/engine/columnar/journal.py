@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from stratalog.engine.columnar.relation import Ids, Relation
+from stratalog.engine.columnar.relation import NONE, Ids, Relation
 from stratalog.facts.counts import Count
 from stratalog.kernels import marks
 
@@ -46,6 +46,18 @@ class _Marks:
             marks.clear_bits(self.relation.labels, self.rows, keep)
 
 
+@dataclass(frozen=True, slots=True)
+class _Edges:
+    """A change of the edges of a relation's closure."""
+
+    relation: Relation
+    taken_back: Callable[[], None]
+    rows: Ids  # none: marks and counts stay as they are
+
+    def undo(self) -> None:
+        self.taken_back()
+
+
 class Journal:
     """Every change of marks and counts since it was begun.
 
@@ -54,7 +66,7 @@ class Journal:
     """
 
     def __init__(self) -> None:
-        self._entries: list[_Counts | _Marks] = []
+        self._entries: list[_Counts | _Marks | _Edges] = []
         self._remembering: set[Relation] = set()
         self._touched: tuple[Collection[Relation], Count | None] = (), None
 
@@ -83,6 +95,10 @@ class Journal:
         n = int(marks.rows_with(relation.labels, rows, bits, was_set, changing))
         if n:
             self._entries.append(_Marks(relation, changing[:n], bit, was_set))
+
+    def edges(self, relation: Relation, taken_back: Callable[[], None]) -> None:
+        """Remember how to take back a change of a closure's edges."""
+        self._entries.append(_Edges(relation, taken_back, NONE))
 
     def __len__(self) -> int:
         return len(self._entries)

@@ -166,6 +166,28 @@ class SparkEngine(Contents):
         rows = self.as_rows(edges), self.as_rows(spokes)
         return self.find(connections(self.overlay, *rows), store=True)
 
+    def keep_closure(
+        self,
+        predicate: Predicate,  # noqa: ARG002  # the protocol's arguments
+        present: FactSet,  # noqa: ARG002
+        *,
+        symmetric: bool,  # noqa: ARG002
+    ) -> bool:
+        """Return False: modules follow their relations fact by fact here."""
+        return False
+
+    def drop_closures(self, predicates: frozenset[Predicate]) -> None:
+        """Do nothing: there is none."""
+
+    def enclose(self, edges: Batch) -> None:
+        """Return None."""
+
+    def disclose(self, edges: Batch) -> None:
+        """Return None."""
+
+    def enclosed(self, facts: Batch) -> None:
+        """Return None."""
+
     def _derived(
         self,
         versions: Sequence[Version],
