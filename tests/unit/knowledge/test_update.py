@@ -508,3 +508,10 @@ def test_edited_rules_are_in_the_store(tmp_path):
     assert found.stats["rules"] == 2
     assert found.predicates() == kb.predicates() == ["degree", "edge", "last"]
     assert found.update(add_rules=PATHS).added.sizes == {"path": 4}
+
+
+def test_a_store_keeps_predicates_that_only_a_table_without_rows_told_of(tmp_path):
+    nothing = pa.table({name: pa.array([], pa.string()) for name in ("c0", "c1")})
+    given = {"<urn:p>": [("a", "b")], "<urn:q>": nothing}
+    sl.materialise("known(?x) :- [?x, ?p, ?y] .", given, store=tmp_path / "kb")
+    assert list(sl.open(tmp_path / "kb")["known"]) == [("a",)]
