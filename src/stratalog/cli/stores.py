@@ -57,7 +57,7 @@ def _stats(
     opened = Store.open(store)
     number = opened.version if version is None else version
     saved: Any = opened.statistics(version)
-    stats = {k: v for k, v in saved.items() if k not in {"origins", "profile"}}
+    stats = {k: v for k, v in saved.items() if k not in {"origins", "profile", "read_as_triples"}}
     stats["version"] = number
     rules = saved.get("profile", [])
     if as_json:

@@ -41,7 +41,6 @@ class _Relations(Mapping[Predicate, pa.Table]):
         self._host = host
         planned, in_rules = plan.predicates, _mentioned(plan)
         # A relation without facts is kept if nothing else tells that there is such a predicate.
-        host.prepare(planned - in_rules - plan.hidden)
         self._predicates = [
             p for p in host.predicates() if p in planned and (p not in in_rules or host.rows(p))
         ]
@@ -58,9 +57,13 @@ class _Relations(Mapping[Predicate, pa.Table]):
 
 
 def _mentioned(plan: Plan) -> set[Predicate]:
-    """Return the predicates in rules that the program tells of, not in those made for facts."""
-    rules = [rule for rule in plan.rules if rule.origin is not None]
-    return {a.predicate for rule in rules for a in (rule.head, *rule.body, *rule.negated)}
+    return {a.predicate for rule in plan.rules for a in (rule.head, *rule.body, *rule.negated)}
+
+
+def _read_as_triples(plan: Plan) -> list[Predicate]:
+    """Return the predicates that rules of ours read: the program alone does not tell of them."""
+    rules = [rule for rule in plan.rules if rule.origin is None]
+    return sorted({atom.predicate for rule in rules for atom in rule.body})
 
 
 def _table(columns: Sequence[Ids], labels: Labels, counts: Sequence[Counts]) -> pa.Table:
@@ -84,7 +87,12 @@ def snapshot(kb: KnowledgeBase, profile: list[dict[str, Any]] | None = None) -> 
         program=show(kb._program),
         options=kb._options.saved(),
         plan=plan_key(kb._plan),
-        statistics={**kb.stats, "origins": _origins(kb), "profile": costs},
+        statistics={
+            **kb.stats,
+            "origins": _origins(kb),
+            "profile": costs,
+            "read_as_triples": [list(predicate) for predicate in _read_as_triples(kb._plan)],
+        },
         labels={label.name: label.bit for label in STORED},
     )
 
@@ -205,7 +213,9 @@ def _plan_of(saved: Snapshot, program: Program, *, modules: str) -> Plan | None:
     A store may have been made without the modules that its options allow.
     """
     planned: Any = saved.plan
-    data = [p for p in saved.relations if not p.name.startswith("$")]
+    statistics: Any = saved.statistics
+    read = (Predicate(*each) for each in statistics.pop("read_as_triples", []))
+    data = [p for p in (*saved.relations, *read) if not p.name.startswith("$")]
     for choice in dict.fromkeys((modules, "off")):
         plan = plan_program(program, data, modules=choice)
         if sorted(plan_key(plan)) == sorted(planned):  # an update puts rules at the end
