@@ -21,7 +21,7 @@ from stratalog.plan.rules import Plan, Stratum
 from stratalog.reason import seminaive
 from stratalog.reason.update import Maintain, update
 from tests import naive, updates
-from tests.oracle.histories import ColumnarFacts, History, chosen, compare, marked, without_modules
+from tests.oracle.histories import ColumnarFacts, History, chosen, compare, marked
 from tests.oracle.spark_facts import SparkFacts
 from tests.strategies import Language
 from tests.updates import Update
@@ -31,9 +31,8 @@ PLAIN = Update(frozenset(), frozenset())
 NAMES = ("dred-c", "bf-c", "dred", "rematerialise", "bf", "counting")
 
 
-def random_histories(number: int, size: int, *, modules: str = "off") -> list[updates.Random]:
+def random_histories(number: int, size: int) -> list[updates.Random]:
     """Return so many random histories, the same ones for the same number."""
-    layers = updates.of_modules() if modules != "off" else updates.of_layers()
     found: list[updates.Random] = []
 
     @seed(number)
@@ -44,7 +43,7 @@ def random_histories(number: int, size: int, *, modules: str = "off") -> list[up
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(st.one_of(updates.of_random_programs(APART), layers))
+    @given(st.one_of(updates.of_random_programs(APART), updates.of_layers()))
     def collect(made: updates.Random) -> None:
         if _can_be_judged(made):
             found.append(made)
@@ -120,7 +119,7 @@ class Pair:
         now = self.explicit if explicit is None else explicit
         told = marked(self.plan, now, naive.counts(self.plan, now))
         for subject in self.subjects:
-            differences = compare(without_modules(subject.state()), told)
+            differences = compare(subject.state(), told)
             assert not differences, dict(list(differences.items())[:10])
 
     def follow(self, step: Update, algorithm: str) -> None:
@@ -157,18 +156,10 @@ def by(name: str) -> Maintain:
     return maintain
 
 
-def run(
-    spark: Any,
-    number: int,
-    size: int,
-    most: int = 5,
-    algorithm: str = "",
-    *,
-    modules: str = "off",
-) -> None:
+def run(spark: Any, number: int, size: int, most: int = 5, algorithm: str = "") -> None:
     """Follow random histories for a number of steps, each by another algorithm if none is named."""
-    program, steps = together(random_histories(number, size, modules=modules))
-    pair = Pair(spark, History(program, steps, modules=modules))
+    program, steps = together(random_histories(number, size))
+    pair = Pair(spark, History(program, steps))
     for place, step in enumerate(steps[:most]):
         pair.follow(step, algorithm or NAMES[(place + number) % len(NAMES)])
     for subject in pair.subjects[1:]:

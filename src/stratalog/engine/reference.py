@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from stratalog.facts.counts import Count
-from stratalog.facts.engine import Bodies, BudgetSpentError, Regrouped
+from stratalog.facts.engine import Bodies, BudgetSpentError, Regrouped, WithoutClosures
 from stratalog.facts.labels import E, I
 from stratalog.facts.limits import Limits
 from stratalog.facts.sets import Batch, FactSet, Label, Meet, Minus, Over, Supported, Union
@@ -56,7 +56,7 @@ class FactBatch(Batch):
         return len(self.facts)
 
 
-class ReferenceEngine:
+class ReferenceEngine(WithoutClosures):
     """Facts in dictionaries of this process."""
 
     def __init__(self, terms: Terms, limits: Limits | None = None) -> None:
@@ -179,28 +179,6 @@ class ReferenceEngine:
         known = {(x, y) for part in old for x in part for y in part}
         predicates = self.predicates_of(edges)
         return self.store((p, pair) for pair in pairs if pair not in known for p in predicates)
-
-    def keep_closure(
-        self,
-        predicate: Predicate,  # noqa: ARG002  # the protocol's arguments
-        present: FactSet,  # noqa: ARG002
-        *,
-        symmetric: bool,  # noqa: ARG002
-    ) -> bool:
-        """Return False: modules follow their relations fact by fact here."""
-        return False
-
-    def drop_closures(self, predicates: frozenset[Predicate]) -> None:
-        """Do nothing: there is none."""
-
-    def enclose(self, edges: Batch) -> None:
-        """Return None."""
-
-    def disclose(self, edges: Batch) -> None:
-        """Return None."""
-
-    def enclosed(self, facts: Batch) -> None:
-        """Return None."""
 
     def change_count(self, batch: Batch, count: Count, change: int) -> None:
         self._change(_facts(batch), count, change)

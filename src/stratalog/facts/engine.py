@@ -183,3 +183,29 @@ class Engine(Protocol[RuleT_contra]):
 
         None lifts the limit.
         """
+
+
+class WithoutClosures:
+    """An engine that keeps no closures: modules follow their relations fact by fact there."""
+
+    def keep_closure(
+        self,
+        predicate: Predicate,  # noqa: ARG002  # the protocol's arguments
+        present: FactSet,  # noqa: ARG002
+        *,
+        symmetric: bool,  # noqa: ARG002
+    ) -> bool:
+        """Return False."""
+        return False
+
+    def drop_closures(self, predicates: frozenset[Predicate]) -> None:
+        """Do nothing: there is none."""
+
+    def enclose(self, edges: Batch) -> None:
+        """Return None."""
+
+    def disclose(self, edges: Batch) -> None:
+        """Return None."""
+
+    def enclosed(self, facts: Batch) -> None:
+        """Return None."""

@@ -32,7 +32,7 @@ from stratalog.engine.spark.settle import (
     with_rows,
 )
 from stratalog.facts.counts import Count
-from stratalog.facts.engine import Bodies, BudgetSpentError, Regrouped
+from stratalog.facts.engine import Bodies, BudgetSpentError, Regrouped, WithoutClosures
 from stratalog.facts.limits import Limits
 from stratalog.facts.sets import Batch, FactSet, Label
 from stratalog.facts.terms import Terms
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 LARGEST_OVERLAY = sized(200_000, 6)  # facts: more become a segment before the next update
 
 
-class SparkEngine(Contents):
+class SparkEngine(WithoutClosures, Contents):
     """Reasoning over facts in Spark, driven from this process."""
 
     def __init__(self, spark: SparkSession, terms: Terms, limits: Limits | None = None) -> None:
@@ -165,28 +165,6 @@ class SparkEngine(Contents):
     def connect(self, edges: Batch, spokes: Batch) -> SparkBatch:
         rows = self.as_rows(edges), self.as_rows(spokes)
         return self.find(connections(self.overlay, *rows), store=True)
-
-    def keep_closure(
-        self,
-        predicate: Predicate,  # noqa: ARG002  # the protocol's arguments
-        present: FactSet,  # noqa: ARG002
-        *,
-        symmetric: bool,  # noqa: ARG002
-    ) -> bool:
-        """Return False: modules follow their relations fact by fact here."""
-        return False
-
-    def drop_closures(self, predicates: frozenset[Predicate]) -> None:
-        """Do nothing: there is none."""
-
-    def enclose(self, edges: Batch) -> None:
-        """Return None."""
-
-    def disclose(self, edges: Batch) -> None:
-        """Return None."""
-
-    def enclosed(self, facts: Batch) -> None:
-        """Return None."""
 
     def _derived(
         self,
