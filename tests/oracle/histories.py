@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 
 from stratalog.engine.columnar.batch import ColumnarBatch
+from stratalog.engine.columnar.closures.closure import GAINED, KEPT, LOST
 from stratalog.engine.columnar.engine import ColumnarEngine
+from stratalog.engine.columnar.relation import Relation
 from stratalog.engine.reference import FactBatch, ReferenceEngine
 from stratalog.facts.labels import E, I, X
 from stratalog.facts.sets import Batch
@@ -25,7 +27,17 @@ from stratalog.lang.syntax import Predicate, Program
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.plan.program import plan_program
 from stratalog.plan.rules import Plan, Stratum
-from stratalog.reason import bf, bf_c, counting, dred, dred_c, dred_c_mod, rematerialise, seminaive
+from stratalog.reason import (
+    bf,
+    bf_c,
+    closed,
+    counting,
+    dred,
+    dred_c,
+    dred_c_mod,
+    rematerialise,
+    seminaive,
+)
 from stratalog.reason.update import Maintain, update
 from tests import naive
 from tests.updates import Update
@@ -137,19 +149,31 @@ class ColumnarFacts:
             values = zip(*(column[rows].tolist() for column in columns), strict=True)
             for args, value in zip(self._decoded(predicate, rows), values, strict=True):
                 found[predicate, args] = value
+            if relation.view is not None:
+                self._add_pairs(relation, found)
         return found
+
+    def _add_pairs(self, relation: Relation, found: State) -> None:
+        """Add the marks that pairs of a closure have to those of rows."""
+        for region, word in zip((LOST, KEPT, GAINED), relation.view.words.tolist(), strict=True):
+            for args in self._terms(relation.view.columns(region)) if word else ():
+                label, *counts = found.get((relation.predicate, args), (0, 0, 0))
+                found[relation.predicate, args] = (label | word, *counts)
 
     def facts(self, batch: Batch) -> set[Fact]:
         return {
-            (relation.predicate, args)
-            for relation, rows in self.engine.parts(batch)
-            for args in self._decoded(relation.predicate, rows)
+            (predicate, args)
+            for predicate in self.engine.predicates_of(batch)
+            for args in self._terms(self.engine.columns_in(predicate, batch))
         }
 
     def _decoded(self, predicate: Predicate, rows: Any) -> Sequence[naive.Row]:
         relation = self.engine.relation(predicate)
-        columns = [self.engine.terms.decode(column[rows]) for column in relation.columns]
-        return list(zip(*columns, strict=True)) if columns else [()] * len(rows)
+        columns = [column[rows] for column in relation.columns]
+        return self._terms(columns) if columns else [()] * len(rows)
+
+    def _terms(self, columns: Sequence[Any]) -> Sequence[naive.Row]:
+        return list(zip(*map(self.engine.terms.decode, columns), strict=True))
 
 
 def spark_facts() -> Any:
@@ -173,13 +197,22 @@ HOSTS: dict[str, Callable[[], Any]] = {
 def chosen(name: str, stratum: Stratum) -> Maintain:
     """Return the algorithm's function; where Counting cannot be used, that of DRed^c.
 
-    Where there are modules, DRed^c-MOD takes the place of DRed^c.
+    Where there are modules, DRed^c-MOD takes the place of DRed^c; what an engine holds as a closure
+    is maintained as that.
     """
     if name == "counting" and not counting.applies_to(stratum):
         name = "dred-c"
+    by_name = ALGORITHMS[name]
     if name == "dred-c" and stratum.modules:
-        return dred_c_mod.maintain
-    return ALGORITHMS[name]
+        by_name = dred_c_mod.maintain
+    if stratum.closing is None:
+        return by_name
+
+    def maintain(engine: Any, stratum: Stratum, changes: Any) -> Any:
+        done = closed.maintain(engine, stratum, changes)
+        return by_name(engine, stratum, changes) if done is None else done
+
+    return maintain
 
 
 def maintain_by(name: str, strata: Sequence[Stratum], step: Update) -> Maintain:

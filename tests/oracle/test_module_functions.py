@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -57,8 +58,9 @@ class Subject:
         self.host = HOSTS[engine]()
         plan = plan_program(parse_program(rules), [R], modules=modules)
         self.host.load(map(fact, explicit))
-        seminaive.materialise(self.host.engine, plan.strata)
-        stratum: Stratum = plan.strata[-1]
+        strata = [_as_among_others(stratum) for stratum in plan.strata]
+        seminaive.materialise(self.host.engine, strata)
+        stratum: Stratum = strata[-1]
         assert stratum.rest == ()
         self.module: Functions = functions(self.host.engine, stratum)[0]
 
@@ -74,6 +76,11 @@ class Subject:
         delta = self.batch(gone)
         self.host.engine.change_count(delta, Count.NONRECURSIVE, -1)
         return self.pairs(self.module.delete(I, delta))
+
+
+def _as_among_others(stratum: Stratum) -> Stratum:
+    """Return a stratum whose relation is not held as a closure, for there may be other rules."""
+    return replace(stratum, modules=tuple(replace(m, closing=None) for m in stratum.modules))
 
 
 def fact(pair: tuple[int, int]) -> Fact:

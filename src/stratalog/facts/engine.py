@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from math import inf
 from typing import NamedTuple, Protocol, TypeVar
 
+from stratalog.facts.closing import Closing
 from stratalog.facts.counts import Count
 from stratalog.facts.sets import Batch, FactSet, Label
 from stratalog.lang.syntax import Predicate
@@ -37,6 +38,13 @@ class Bodies(NamedTuple):
     derived: Batch
     facts: Batch
     unfinished: Batch
+
+
+class Reclosed(NamedTuple):
+    """The pairs that a closure has lost, and those that it has gained."""
+
+    lost: Batch
+    gained: Batch
 
 
 class Regrouped(NamedTuple):
@@ -105,7 +113,7 @@ class Engine(Protocol[RuleT_contra]):
         """
 
     def drop_closures(self, predicates: frozenset[Predicate]) -> None:
-        """Let go of the closures of relations."""
+        """Let go of the closures of relations; what was held as one becomes facts."""
 
     def enclose(self, edges: Batch) -> Batch | None:
         """Let closures have more edges; return the pairs that they gain, None if not kept.
@@ -121,6 +129,26 @@ class Engine(Protocol[RuleT_contra]):
 
     def enclosed(self, facts: Batch) -> Batch | None:
         """Return those of the facts that are in the closure of their relation, None if not kept."""
+
+    def hold(self, closing: Closing, edges: Batch) -> bool:
+        """Hold relations as one closure of these facts, whose pairs are all marked I.
+
+        The facts themselves keep their counts, and the mark E. False means that the engine cannot,
+        or not one so large: nothing has changed then.
+        """
+
+    def holds(self, predicates: frozenset[Predicate]) -> bool:
+        """Return whether relations of these predicates are held as a closure."""
+
+    def reclose(
+        self, closing: Closing, touched: Batch, lost: Batch, gained: Batch
+    ) -> Reclosed | None:
+        """Let a closure that is held follow its edges: those touched facts whose C_nr is above 0.
+
+        If it has steps, these are without what was lost and with what was gained. Pairs that the
+        closure loses are marked D, those that it gains A. None means that it would be too large:
+        nothing has changed then but counts.
+        """
 
     def predicates_of(self, batch: Batch) -> frozenset[Predicate]:
         """Return the predicates of a batch's facts."""
@@ -208,4 +236,21 @@ class WithoutClosures:
         """Return None."""
 
     def enclosed(self, facts: Batch) -> None:
+        """Return None."""
+
+    def hold(self, closing: Closing, edges: Batch) -> bool:  # noqa: ARG002
+        """Return False."""
+        return False
+
+    def holds(self, predicates: frozenset[Predicate]) -> bool:  # noqa: ARG002
+        """Return False."""
+        return False
+
+    def reclose(
+        self,
+        closing: Closing,
+        touched: Batch,
+        lost: Batch,
+        gained: Batch,
+    ) -> None:
         """Return None."""

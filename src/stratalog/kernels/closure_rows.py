@@ -24,8 +24,8 @@ from stratalog.kernels.closure_store import (
     take_row,
 )
 from stratalog.kernels.jit import kernel
-from stratalog.kernels.plan import DONE, PAUSED, STUCK
 from stratalog.kernels.rows import EMPTY
+from stratalog.kernels.status import DONE, PAUSED, STUCK
 
 PENDING = np.uint32(0xFFFFFFFE)  # the column of a node that is to get one
 TOUCHED, FRESH = np.uint8(1), np.uint8(2)  # edges of the node changed; its row did

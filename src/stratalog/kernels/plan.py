@@ -11,10 +11,12 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
+from stratalog.kernels.closure_steps import list_closure, look_up_closure, scan_closure
 from stratalog.kernels.jit import kernel
 from stratalog.kernels.meet import meet
-from stratalog.kernels.memory import i64
+from stratalog.kernels.memory import CLOSURE, i64
 from stratalog.kernels.merge import merge
+from stratalog.kernels.status import DONE, FULL, PAUSED, STUCK
 from stratalog.kernels.steps import (
     ABSENT,
     BLOCK,
@@ -44,12 +46,16 @@ from stratalog.kernels.steps import (
 __all__ = [  # of the steps, what others need too
     "BLOCK",
     "DESCRIPTOR",
+    "DONE",
+    "FULL",
     "LEVEL_STATE",
     "MEMBER",
     "N_OUT",
+    "PAUSED",
     "PROBE",
     "RUN_STATE",
     "SCAN_ALL",
+    "STUCK",
     "WORK",
 ]
 
@@ -58,8 +64,6 @@ clock = types.ExternalFunction("clock", types.int64())  # C's clock(): CPU time 
 # A plan: [steps, variables, head relation, count mode, offset of each step ..., offset of the
 # output].
 PLAN_STEPS, PLAN_VARIABLES, PLAN_HEAD, PLAN_MODE, PLAN_OFFSETS = 0, 1, 2, 3, 4
-
-DONE, FULL, PAUSED, STUCK = range(4)
 
 
 @kernel
@@ -126,7 +130,20 @@ def evaluate(plan, relations, sets, state, bind, active, key, table, n_table, ou
         else:
             d = i64(relations[plan[at + RELATION]], DESCRIPTOR)
             member = sets[plan[at + SET]]
-            if operation == PROBE:
+            if d[CLOSURE] != 0:
+                if operation == PROBE:
+                    m = list_closure(
+                        plan, at, d, state, s, member, bind, source, target, active, level
+                    )
+                elif operation in (MEMBER, ABSENT):
+                    m = look_up_closure(
+                        plan, at, d, state, s, member, bind, source, target, active, level
+                    )
+                else:
+                    m = scan_closure(
+                        plan, at, d, state, s, member, bind, source, target, active, level
+                    )
+            elif operation == PROBE:
                 m = probe(
                     plan,
                     at,

@@ -12,8 +12,10 @@ import numpy.typing as npt
 from stratalog.engine.columnar.batch import ColumnarBatch
 from stratalog.engine.columnar.costs import RuleProfile
 from stratalog.engine.columnar.engine import ColumnarEngine
+from stratalog.engine.columnar.spelled import spelled, spelled_changes
 from stratalog.engine.reference import Entry, FactBatch, ReferenceEngine
 from stratalog.errors import EngineError
+from stratalog.facts.closing import Closing
 from stratalog.facts.engine import Engine
 from stratalog.facts.labels import I
 from stratalog.facts.limits import Limits
@@ -28,6 +30,8 @@ Labels = npt.NDArray[np.unsignedinteger[Any]]
 Counts = npt.NDArray[np.int64]
 Encoded = tuple[Predicate, Sequence[Ids], int]
 """Facts of one predicate: a column per argument, and how many facts there are."""
+Saved = tuple[Sequence[Ids], Labels, Sequence[Counts]]
+"""Facts of one predicate as a store has them: columns, label words, both counts."""
 Costs = dict[int, tuple[int, int, float]]
 """Derivations, rows visited and seconds by rule index."""
 
@@ -55,7 +59,10 @@ class Host(Protocol):
     def restore(
         self, predicate: Predicate, columns: Sequence[Ids], labels: Labels, counts: Sequence[Counts]
     ) -> None:
-        """Store facts as they were saved, into a relation that is still empty."""
+        """Store facts as they were saved; if some of them are stored already, that is all right."""
+
+    def hold(self, closing: Closing, facts: Mapping[Predicate, Saved]) -> bool:
+        """Hold facts as they were saved as a closure; False if unable: then `restore` them."""
 
     def read(self, predicate: Predicate, described: FactSet) -> tuple[list[Ids], int]:
         """Return the columns of the predicate's facts in a set, and how many there are."""
@@ -151,9 +158,25 @@ class ColumnarHost:
         for predicate in sorted(predicates):
             self.engine.relation(predicate)
 
+    def hold(self, closing: Closing, facts: Mapping[Predicate, Saved]) -> bool:
+        edges = ColumnarBatch({})
+        for predicate, saved in facts.items():
+            edges = ColumnarBatch(edges.rows | self._restore_edges(predicate, saved).rows)
+        return self.engine.hold(closing, edges)
+
+    def _restore_edges(self, predicate: Predicate, saved: Saved) -> ColumnarBatch:
+        """Store those of the saved facts that hold without the module."""
+        columns, labels, counts = saved
+        chosen = counts[0] > 0
+        self.restore(
+            predicate, [c[chosen] for c in columns], labels[chosen], [c[chosen] for c in counts]
+        )
+        relation = self.engine.relation(predicate)
+        return ColumnarBatch({relation.number: np.arange(relation.rows, dtype=np.uint32)})
+
     def rows(self, predicate: Predicate) -> int:
         relation = self.engine.relations.get(predicate)
-        return 0 if relation is None else relation.rows
+        return 0 if relation is None else relation.facts
 
     def store(self, facts: Iterable[Encoded]) -> ColumnarBatch:
         return _together(self.engine.store(*each) for each in facts)
@@ -165,15 +188,21 @@ class ColumnarHost:
     def facts_of(self, batch: Batch) -> Iterator[Encoded]:
         for relation, rows in self.engine.parts(batch):
             yield relation.predicate, [column[rows] for column in relation.columns], rows.size
+        yield from self.engine.listed_facts(batch)
 
     def changed(self) -> Iterator[tuple[Predicate, list[Ids], Labels, list[Counts]]]:
         for predicate, rows in self.engine.changed_rows().items():
             relation = self.engine.relation(predicate)
+            if relation.view is not None:
+                yield predicate, *spelled_changes(relation, rows)
+                continue
             columns = [column[rows] for column in relation.columns]
             yield predicate, columns, relation.labels[rows], [c[rows] for c in relation.counts]
 
     def stored(self, predicate: Predicate) -> tuple[list[Ids], Labels, list[Counts]]:
         relation = self.engine.relation(predicate)
+        if relation.view is not None:
+            return spelled(relation)
         rows = self.engine.rows_of(relation, I)
         columns = [column[rows] for column in relation.columns]
         return columns, relation.labels[rows], [count[rows] for count in relation.counts]
@@ -286,6 +315,9 @@ class ReferenceHost:
         stored = self.engine.stored[predicate]
         for fact, *entry in zip(facts, labels.tolist(), *(c.tolist() for c in counts), strict=True):
             stored[fact] = Entry(entry[0], entry[1:])
+
+    def hold(self, closing: Closing, facts: Mapping[Predicate, Saved]) -> bool:  # noqa: ARG002
+        return False
 
     def read(self, predicate: Predicate, described: FactSet) -> tuple[list[Ids], int]:
         facts = [

@@ -10,7 +10,7 @@ from stratalog.facts.engine import Engine
 from stratalog.knowledge.adapters import Host
 from stratalog.lang.syntax import Predicate
 from stratalog.plan.rules import PlannedRule, Stratum
-from stratalog.reason import counting
+from stratalog.reason import closed, counting
 from stratalog.reason.auto import Auto, Choice
 from stratalog.reason.update import Changed, Maintain, StratumChanges
 
@@ -87,6 +87,10 @@ class Maintenance:
         changes: StratumChanges,
     ) -> tuple[Changed, Choice]:
         """Update a stratum by the algorithm of this name; return what it did, and why it."""
+        if stratum.closing is not None:
+            changed = closed.maintain(engine, stratum, changes)
+            if changed is not None:
+                return changed, Choice("closure", "its rules say that it is one")
         if name == "auto":
             return self._auto.maintain(engine, stratum, changes)
         chosen = algorithm(name, has_modules=bool(stratum.modules))

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from stratalog.errors import StoreError
 from stratalog.facts.labels import STORED, I
-from stratalog.knowledge.adapters import Counts, Host, Ids, Labels
+from stratalog.knowledge.adapters import Counts, Host, Ids, Labels, Saved
 from stratalog.lang.parse import parse_program
 from stratalog.lang.printer import show
 from stratalog.lang.syntax import Aggregate, Predicate, Program
@@ -193,18 +193,33 @@ def open_store(
         )
     statistics: Any = saved.statistics
     host = make_host(chosen, dictionary, int(statistics.get("explicit", 0)))
-    for predicate in saved.relations:
-        table = saved.relations[predicate]
-        columns = [_numbers(table, f"c{i}").astype(np.uint32) for i in range(predicate.arity)]
-        labels = _numbers(table, "label").astype(np.uint16)
-        counts = [_numbers(table, name) for name in ("nonrecursive", "recursive")]
-        host.restore(predicate, columns, labels, counts)
+    _restore(host, saved.relations, plan)
     origins = {Predicate(name, arity): origin for name, arity, origin in statistics.pop("origins")}
     kb = KnowledgeBase(program, plan, host, dictionary, chosen, origins)
     kb._saved_profile = statistics.pop("profile", [])
     kb._run = statistics
     kb._store, kb._version = store, saved.version
     return kb
+
+
+def _restore(host: Host, relations: Mapping[Predicate, pa.Table], plan: Plan) -> None:
+    """Store all facts as they were saved; what can be held as a closure is held as one."""
+    closings = [stratum.closing for stratum in plan.strata if stratum.closing is not None]
+    enclosed = {predicate for closing in closings for predicate in closing.predicates}
+    for predicate in relations:
+        if predicate not in enclosed:
+            host.restore(predicate, *_saved(relations[predicate], predicate))
+    for closing in closings:  # in the order of strata: steps may be held as closures themselves
+        facts = {p: _saved(relations[p], p) for p in closing.predicates if p in relations}
+        if not host.hold(closing, facts):
+            for predicate, saved in facts.items():
+                host.restore(predicate, *saved)
+
+
+def _saved(table: pa.Table, predicate: Predicate) -> Saved:
+    columns = [_numbers(table, f"c{i}").astype(np.uint32) for i in range(predicate.arity)]
+    counts = [_numbers(table, name) for name in ("nonrecursive", "recursive")]
+    return columns, _numbers(table, "label").astype(np.uint16), counts
 
 
 def _plan_of(saved: Snapshot, program: Program, *, modules: str) -> Plan | None:
@@ -216,7 +231,7 @@ def _plan_of(saved: Snapshot, program: Program, *, modules: str) -> Plan | None:
     statistics: Any = saved.statistics
     read = (Predicate(*each) for each in statistics.pop("read_as_triples", []))
     data = [p for p in (*saved.relations, *read) if not p.name.startswith("$")]
-    for choice in dict.fromkeys((modules, "off")):
+    for choice in dict.fromkeys((modules, "auto", "paper", "off")):
         plan = plan_program(program, data, modules=choice)
         if sorted(plan_key(plan)) == sorted(planned):  # an update puts rules at the end
             return plan

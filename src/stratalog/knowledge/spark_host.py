@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 from weakref import finalize
@@ -14,10 +14,11 @@ from stratalog.engine.spark.engine import SparkEngine
 from stratalog.engine.spark.levels import merged_levels
 from stratalog.engine.spark.overlay import States
 from stratalog.engine.spark.settle import checked
+from stratalog.facts.closing import Closing
 from stratalog.facts.labels import I
 from stratalog.facts.limits import Limits
 from stratalog.facts.sets import Batch, FactSet
-from stratalog.knowledge.adapters import Costs, Counts, Encoded, Ids, Labels, costs_of
+from stratalog.knowledge.adapters import Costs, Counts, Encoded, Ids, Labels, Saved, costs_of
 from stratalog.lang.syntax import Predicate
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.plan.rules import PlannedRule, Stratum
@@ -57,6 +58,9 @@ class SparkHost:
         self, predicate: Predicate, columns: Sequence[Ids], labels: Labels, counts: Sequence[Counts]
     ) -> None:
         self.engine.facts.restore(States(predicate, columns, labels.astype(np.int64), *counts))
+
+    def hold(self, closing: Closing, facts: Mapping[Predicate, Saved]) -> bool:  # noqa: ARG002
+        return False
 
     def read(self, predicate: Predicate, described: FactSet) -> tuple[list[Ids], int]:
         return self.engine.read(predicate, described)

@@ -11,13 +11,15 @@ from dataclasses import replace
 
 from stratalog.lang.syntax import Atom, Predicate, Variable
 from stratalog.plan.chains import chains_of
+from stratalog.plan.closings import PAIR, closing_of, is_plain
 from stratalog.plan.rules import Module, ModuleKind, Plan, PlannedRule, Stratum
-
-PAIR = 2  # arguments of a relation that can be transitive
 
 
 def with_modules(stratum: Stratum, *, is_exact: bool) -> Stratum:
     """Return the stratum with the modules that its recursive rules make."""
+    whole = _whole(stratum) if is_exact else None
+    if whole is not None:
+        return replace(stratum, modules=(whole,))
     found = [_module(stratum, predicate) for predicate in sorted(stratum.predicates)]
     modules = [module for module in found if module is not None]
     if not modules:
@@ -25,6 +27,20 @@ def with_modules(stratum: Stratum, *, is_exact: bool) -> Stratum:
     is_alone = len(modules) == 1 and len(modules[0].rules) == len(stratum.recursive)
     chosen = (replace(module, is_exact=is_exact, is_alone=is_alone) for module in modules)
     return replace(stratum, modules=tuple(chosen))
+
+
+def _whole(stratum: Stratum) -> Module | None:
+    """Return the module of all recursive rules, if these say that their relations are a closure."""
+    closing = closing_of(stratum)
+    if closing is None:
+        return None
+    known = _module(stratum, closing.sides[0].predicate)
+    if known is None or len(known.rules) < len(stratum.recursive):
+        rules = stratum.recursive
+        predicate = closing.sides[0].predicate
+        own = next(rule for rule in rules if rule.head.predicate == predicate)
+        known = Module(ModuleKind.CLOSURE, predicate, rules, chains_of(own))
+    return replace(known, closing=closing, is_exact=True, is_alone=True)
 
 
 def without_modules(plan: Plan) -> Plan:
@@ -45,7 +61,7 @@ def _module(stratum: Stratum, predicate: Predicate) -> Module | None:
 
 def is_transitive(rule: PlannedRule) -> bool:
     """Return whether a rule says that its relation is transitive, and nothing else."""
-    if not (_is_plain(rule) and len(rule.body) == PAIR and _is_own_pair(rule)):
+    if not (is_plain(rule) and len(rule.body) == PAIR and _is_own_pair(rule)):
         return False
     x, z = rule.head.args
     return any(
@@ -56,13 +72,9 @@ def is_transitive(rule: PlannedRule) -> bool:
 
 def is_symmetric(rule: PlannedRule) -> bool:
     """Return whether a rule says that its relation is symmetric, and nothing else."""
-    if not (_is_plain(rule) and len(rule.body) == 1 and _is_own_pair(rule)):
+    if not (is_plain(rule) and len(rule.body) == 1 and _is_own_pair(rule)):
         return False
     return rule.body[0].args == rule.head.args[::-1]
-
-
-def _is_plain(rule: PlannedRule) -> bool:
-    return not (rule.negated or rule.builtins or rule.grouping)
 
 
 def _is_own_pair(rule: PlannedRule) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
+from stratalog.facts.closing import Closing
 from stratalog.lang.syntax import Atom, Bind, Filter, Predicate, Reduction, Rule, Variable
 
 
@@ -45,6 +46,7 @@ class ModuleKind(Enum):
 
     TRANSITIVE = "transitive"
     SYMMETRIC = "symmetric and transitive"
+    CLOSURE = "a closure"  # of another shape: see `Module.closing`
 
 
 class Chains(NamedTuple):
@@ -67,6 +69,7 @@ class Module:
     chains: Chains = field(compare=False)
     is_exact: bool = False  # evaluated by closures, not as 000 does
     is_alone: bool = False  # no other recursive rule derives its relation, or reads it
+    closing: Closing | None = None  # what an engine may hold its relations as
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,11 @@ class Stratum:
     """The predicates in the bodies of its rules."""
     aggregates: bool = field(init=False, repr=False, compare=False)
     """Whether a rule has an aggregate."""
+
+    @property
+    def closing(self) -> Closing | None:
+        """The closure that all recursive rules together say its relations are, if they do."""
+        return self.modules[0].closing if len(self.modules) == 1 else None
 
     def __post_init__(self) -> None:
         special = {rule.index for module in self.modules for rule in module.rules}

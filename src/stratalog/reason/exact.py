@@ -12,19 +12,24 @@ from stratalog.facts.engine import Engine
 from stratalog.facts.labels import X
 from stratalog.facts.sets import Batch, FactSet, Over, Supported
 from stratalog.plan.rules import Module, ModuleKind, PlannedRule
+from stratalog.reason.plain import PlainRules
 from stratalog.reason.stc import SymmetricClosure
 from stratalog.reason.tc import TransitiveClosure
 from stratalog.reason.update import joined
 
 NR = Count.NONRECURSIVE
 
-Printed = TransitiveClosure | SymmetricClosure
+Printed = TransitiveClosure | SymmetricClosure | PlainRules
 
 
 def printed(engine: Engine[PlannedRule], module: Module) -> Printed:
-    """Return the functions of a module as the paper has them."""
-    is_symmetric = module.kind is ModuleKind.SYMMETRIC
-    return SymmetricClosure(engine, module) if is_symmetric else TransitiveClosure(engine, module)
+    """Return the functions of a module as the paper has them, if it has any for its kind."""
+    match module.kind:
+        case ModuleKind.TRANSITIVE:
+            return TransitiveClosure(engine, module)
+        case ModuleKind.SYMMETRIC:
+            return SymmetricClosure(engine, module)
+    return PlainRules(engine, module)
 
 
 class ExactClosure:

@@ -37,8 +37,13 @@ def insert(  # L39
     return joined(engine, added)
 
 
-def first_gains(engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChanges) -> Batch:
-    """Raise the counts by the derivations that are new, and return the facts that have them."""
+def first_gains(
+    engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChanges, *, diff: bool = True
+) -> Batch:
+    """Raise the counts by the derivations that are new, and return the facts that have them.
+
+    With `diff`, derivations by rules of modules, which have no count, are among them.
+    """
     lost, gained = changes.lost, changes.gained
     found = [changes.inserted, changes.regrouped.gained]  # L40
     engine.change_count(changes.inserted, NR, 1)
@@ -46,4 +51,6 @@ def first_gains(engine: Engine[PlannedRule], stratum: Stratum, changes: StratumC
     if gained or lost:
         found.append(engine.apply(stratum.nonrecursive, NEW, NEW, gained, lost, count=NR))  # L41-42
         found.append(engine.apply(stratum.rest, NEW, NEW, gained, lost, count=R))  # L43-44
+        if diff and stratum.special:  # 000's Diff
+            found.append(engine.apply(stratum.special, NEW, NEW, gained, lost))
     return joined(engine, found)

@@ -17,8 +17,13 @@ from stratalog.reason.update import OLD, StratumChanges, joined
 NR, R = Count.NONRECURSIVE, Count.RECURSIVE
 
 
-def first_losses(engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChanges) -> Batch:
-    """Lower the counts by the derivations that are gone, and return the facts that had them."""
+def first_losses(
+    engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChanges, *, diff: bool = True
+) -> Batch:
+    """Lower the counts by the derivations that are gone, and return the facts that had them.
+
+    With `diff`, derivations by rules of modules, which have no count, are among them.
+    """
     lost, gained = changes.lost, changes.gained
     found = [changes.deleted, changes.regrouped.lost]  # L28
     engine.change_count(changes.deleted, NR, -1)
@@ -27,4 +32,6 @@ def first_losses(engine: Engine[PlannedRule], stratum: Stratum, changes: Stratum
         rules, recursive = stratum.nonrecursive, stratum.rest
         found.append(engine.apply(rules, OLD, OLD, lost, gained, count=NR, lower=True))  # L29-30
         found.append(engine.apply(recursive, OLD, OLD, lost, gained, count=R, lower=True))  # L31-32
+        if diff and stratum.special:  # 000's Diff
+            found.append(engine.apply(stratum.special, OLD, OLD, lost, gained))
     return joined(engine, found)

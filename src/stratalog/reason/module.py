@@ -1,8 +1,9 @@
 """What a rule module can do: the functions that 000 plugs into materialisation and maintenance.
 
 000 (Hu, Motik, Horrocks: Modular Materialisation of Datalog Programs), Definitions 3, 6 and 7.
-Diff (Definition 5) is empty for the modules here: their rules read no earlier stratum. Of the
-rest module, which counts, all four are one call of `engine.apply` each, in the algorithms.
+Diff (Definition 5) is empty unless rules of a module read an earlier stratum; then `first_losses`
+and `first_gains` find it by these rules. Of the rest module, which counts, all four are one call of
+`engine.apply` each, in the algorithms.
 
 What a module remembers between calls are labels of facts, so that undoing them undoes it.
 """
@@ -45,6 +46,8 @@ def functions(
 
 def _function(engine: Engine[PlannedRule], module: Module, present: FactSet) -> Functions:
     is_symmetric = module.kind is ModuleKind.SYMMETRIC
+    if module.kind is ModuleKind.CLOSURE:
+        return printed(engine, module)
     kept = module.is_exact and engine.keep_closure(
         module.predicate, present, symmetric=is_symmetric
     )

@@ -46,6 +46,10 @@ def materialise(
         # Differs: each derivation is also counted (001), nonrecursive and recursive ones apart.
         derived = engine.apply(stratum.nonrecursive, I, I, count=nonrecursive)
         delta = engine.settle((E & here) | derived)  # L3
+        if stratum.closing is not None and engine.hold(stratum.closing, delta):
+            rounds += 1
+            watch(s, rounds, len(delta))
+            continue
         if stratum.modules:  # Algorithm 2
             modules = functions(engine, stratum)
             for new in mat_mod.rounds(engine, stratum, modules, delta, I, I, count=recursive):

@@ -170,10 +170,9 @@ def _rematerialise(
 ) -> Changed:
     from stratalog.reason import rematerialise  # which needs this file
 
+    engine.drop_closures(stratum.predicates)
     external = engine.settle(Over(stratum.predicates) & X)  # to modules that may be gone
     engine.unmark(external, X)
-    engine.drop_closures(stratum.predicates)
-
     return rematerialise.maintain(engine, stratum, changes)
 
 

@@ -7,7 +7,7 @@ more atom before the body, read as a delta.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -65,6 +65,10 @@ class Backward:
         self._engine = engine
         self._versions: dict[tuple[int, str], tuple[Version, ...]] = {}
         self._plans: dict[tuple[Version, FactSet, FactSet], Planned] = {}
+
+    def forget(self, which: Callable[[PlannedRule], bool]) -> None:
+        """Let go of the plans of some rules."""
+        self._plans = {key: p for key, p in self._plans.items() if not which(key[0].rule)}
 
     def bodies_of(
         self,

@@ -1,4 +1,4 @@
-"""Evaluated facts of the columnar engine: row numbers per relation."""
+"""Evaluated facts of the columnar engine: row numbers per relation, or regions of closures."""
 
 from __future__ import annotations
 
@@ -7,17 +7,26 @@ import numpy.typing as npt
 
 from stratalog.facts.sets import Batch
 
+Regions = dict[int, tuple[int, int]]
+"""Pairs of relations that are read from closures: their regions, and how many there are."""
+
+NO_REGIONS: Regions = {}
+
 
 class ColumnarBatch(Batch):
-    """Distinct rows by relation number; relations without rows are absent."""
+    """Distinct facts by relation number; relations without any are absent."""
 
-    __slots__ = ("rows",)
+    __slots__ = ("regions", "rows")
 
-    def __init__(self, rows: dict[int, npt.NDArray[np.uint32]]) -> None:
+    def __init__(
+        self, rows: dict[int, npt.NDArray[np.uint32]], regions: Regions = NO_REGIONS
+    ) -> None:
         self.rows = rows
+        self.regions = regions
 
     def __len__(self) -> int:
-        return sum(rows.size for rows in self.rows.values())
+        listed = sum(size for _, size in self.regions.values())
+        return sum(rows.size for rows in self.rows.values()) + listed
 
     def __bool__(self) -> bool:
-        return bool(self.rows)
+        return bool(self.rows or self.regions)

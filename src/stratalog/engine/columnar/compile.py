@@ -8,7 +8,7 @@ segment.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -113,6 +113,15 @@ def _live_after(
     return tuple(v for v in bound if v in needed)
 
 
+def _divided(group: list[Read], lookup: Lookup) -> list[list[Read]]:
+    """Return a group of atoms to be read together, or apart if one is read from a closure."""
+    if all(lookup.relation(read.atom.predicate).view is None for read in group):
+        return [group]
+    # Each misses the one variable that the first of them binds.
+    others = [replace(read, bound=tuple(range(len(read.atom.args)))) for read in group[1:]]
+    return [[group[0]], *([read] for read in others)]
+
+
 class _Compiler:
     """Compiles one segment."""
 
@@ -126,6 +135,7 @@ class _Compiler:
         self._groups: list[list[Read]] = []
         for read in reads:
             self._groups.append([*self._groups.pop(), read] if read.together else [read])
+        self._groups = [part for group in self._groups for part in _divided(group, lookup)]
         self._inputs = inputs
         self._outputs = outputs
         self._lookup = lookup

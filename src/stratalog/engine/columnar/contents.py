@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from threading import Lock
 from typing import Any
 
@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from stratalog.engine.columnar.batch import ColumnarBatch
 from stratalog.engine.columnar.membership import Sets
-from stratalog.engine.columnar.relation import Directory, Ids, Relation
+from stratalog.engine.columnar.relation import NONE, Directory, Ids, Relation
+from stratalog.engine.columnar.settle_regions import is_of_rows, view_of
 from stratalog.engine.columnar.statistics import key_of
 from stratalog.facts.labels import I
 from stratalog.facts.limits import Limits
@@ -99,19 +100,23 @@ class Contents:
         labels: npt.NDArray[np.unsignedinteger[Any]],
         counts: Sequence[npt.NDArray[np.int64]],
     ) -> None:
-        """Store facts as they were saved, into a relation that is still empty."""
+        """Store facts as they were saved."""
         relation = self.relation(predicate)
         block = np.asarray(columns, np.uint32).reshape(predicate.arity, labels.size)
         self._meet_constants(block)
+        had_some = relation.rows > 0
         relation.expect(labels.size, key_of(block))
         self.merge(relation, block, UNCOUNTED)
         relation.take_touched()
         if any(count.size and int(count.max()) > np.iinfo(np.int32).max for count in counts):
             relation.promote_counts()
-        relation.labels[: labels.size] = labels
+        rows: Ids | slice = slice(labels.size)  # in the order of the facts, if there were none
+        if had_some:
+            rows = relation.find(block, labels.size)
+        relation.labels[rows] = labels
         relation.changes += 1
         for mine, saved in zip(relation.counts, counts, strict=True):
-            mine[: saved.size] = saved
+            mine[rows] = saved
 
     def merge(
         self, relation: Relation, block: Block, mode: int, weights: Weights = UNWEIGHTED
@@ -159,13 +164,41 @@ class Contents:
         by_number = self.by_number
         return [(by_number[number], rows) for number, rows in batch.rows.items()]
 
+    def listed(self, batch: Batch) -> list[tuple[Relation, tuple[int, int]]]:
+        """Return the relations that a batch has pairs of closures of: regions, and how many."""
+        if not isinstance(batch, ColumnarBatch) or not batch.regions:
+            return []
+        return [(self.by_number[number], region) for number, region in batch.regions.items()]
+
+    def listed_facts(self, batch: Batch) -> Iterator[tuple[Predicate, Sequence[Ids], int]]:
+        """Yield a batch's pairs of closures, to be listed when somebody reads a column."""
+        for relation, (regions, size) in self.listed(batch):
+            yield relation.predicate, view_of(relation).frozen(regions), size
+
     def read(self, predicate: Predicate, described: FactSet) -> tuple[list[Ids], int]:
         """Return copies of the columns of a predicate's facts in a set, and how many there are."""
         relation = self.relations.get(predicate)
         if relation is None:
             return [np.empty(0, np.uint32) for _ in range(predicate.arity)], 0
+        if relation.view is not None and not is_of_rows(described):
+            columns = relation.view.columns(self.regions_of(relation, described))
+            return list(columns), columns[0].size
         rows = self.rows_of(relation, described)
         return [column[rows] for column in relation.columns], rows.size
+
+    def columns_in(self, predicate: Predicate, described: FactSet) -> list[Ids]:
+        """Return the columns of a predicate's facts in a set of labels or in a batch."""
+        if not isinstance(described, ColumnarBatch):
+            return self.read(predicate, described)[0]
+        relation = self.relation(predicate)
+        if relation.number in described.regions:
+            return list(view_of(relation).columns(described.regions[relation.number][0]))
+        rows = described.rows.get(relation.number, NONE)
+        return [column[rows] for column in relation.columns]
+
+    def regions_of(self, relation: Relation, described: FactSet) -> int:
+        """Return the regions of a relation's closure that are in a set of labels."""
+        return view_of(relation).regions(self.sets.table(described, relation.predicate))
 
     def rows_of(self, relation: Relation, described: FactSet) -> Ids:
         """Return the rows of a relation's facts in a set of labels."""
@@ -187,6 +220,8 @@ class Contents:
         relation = self.relations.get(predicate)
         if relation is None:
             return 0
+        if relation.view is not None and not is_of_rows(described):
+            return relation.view.size(self.regions_of(relation, described))
         table = self.sets.table(described, predicate)
         return int(marks.count_members(relation.labels, relation.rows, table))
 
@@ -195,6 +230,10 @@ class Contents:
     ) -> npt.NDArray[np.bool_]:
         """Return for each fact whether it is in a set of labels."""
         relation = self.relation(predicate)
+        if relation.view is not None and not is_of_rows(described):
+            wanted = self.regions_of(relation, described)
+            regions = relation.view.regions_of((columns[0], columns[1]))
+            return (regions & np.uint8(wanted)) > 0
         found = relation.find(columns, size)
         stored = found != np.uint32(0xFFFFFFFF)
         result = np.zeros(size, np.bool_)
@@ -202,7 +241,7 @@ class Contents:
         return result
 
     def facts_stored(self) -> int:
-        return sum(relation.rows for relation in self.by_number)
+        return sum(relation.facts for relation in self.by_number)
 
     def nbytes(self, predicates: Iterable[Predicate] | None = None) -> int:
         """Return the bytes of the arrays that hold these relations, all by default."""

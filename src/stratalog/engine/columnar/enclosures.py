@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from stratalog.engine.columnar.batch import ColumnarBatch
 from stratalog.engine.columnar.closures.closure import (
-    BUDGET,
     GAINED,
     KEPT,
     LOST,
@@ -77,7 +76,7 @@ class Enclosures:
             return relation.number in self._kept
         rows = self._engine.rows_of(relation, present)
         supported = (relation.counts[0][rows] > 0) | (relation.counts[1][rows] > 0)
-        enclosure = Enclosure(relation, self._budget(), symmetric=symmetric)
+        enclosure = Enclosure(relation, self._engine.closure_budget(), symmetric=symmetric)
         try:
             enclosure.change(NONE, rows[supported])
         except TooLargeError:
@@ -85,11 +84,6 @@ class Enclosures:
             return False
         self._kept[relation.number] = enclosure
         return True
-
-    def _budget(self) -> int:
-        """Return the bytes that a closure may take."""
-        memory = self._engine.limits.memory
-        return BUDGET if memory is None else min(BUDGET, max(0, memory - self._engine.allocated))
 
     def drop(self, predicates: frozenset[Predicate]) -> None:
         """Let go of the closures of some relations; if that is undone, of those made since."""

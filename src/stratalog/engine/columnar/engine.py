@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from math import inf
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from stratalog.engine.columnar.backward import Backward
 from stratalog.engine.columnar.batch import ColumnarBatch
+from stratalog.engine.columnar.closures.closure import BUDGET
 from stratalog.engine.columnar.components import connections
 from stratalog.engine.columnar.contents import Contents
 from stratalog.engine.columnar.costs import Costs, RuleProfile
@@ -22,13 +24,16 @@ from stratalog.engine.columnar.evaluate import Evaluation
 from stratalog.engine.columnar.joins import rule_text
 from stratalog.engine.columnar.journal import Journal
 from stratalog.engine.columnar.planned import Planned, Planner, RuleIndex
-from stratalog.engine.columnar.relation import Ids, Relation
+from stratalog.engine.columnar.relation import NONE, Ids, Relation
 from stratalog.engine.columnar.saturate import Saturation
 from stratalog.engine.columnar.settle import settle
+from stratalog.engine.columnar.settle_regions import view_of
 from stratalog.engine.columnar.statistics import RelationStatistics
 from stratalog.engine.columnar.threads import Threads
+from stratalog.engine.columnar.virtual import Virtual
+from stratalog.facts.closing import Closing
 from stratalog.facts.counts import Count
-from stratalog.facts.engine import Bodies, BudgetSpentError, Closed, Regrouped
+from stratalog.facts.engine import Bodies, BudgetSpentError, Closed, Reclosed, Regrouped
 from stratalog.facts.labels import DELTA, DELTA_NEGATED, I
 from stratalog.facts.limits import Limits
 from stratalog.facts.sets import Batch, FactSet, Label
@@ -74,6 +79,7 @@ class ColumnarEngine(Contents):
         self._rule_indexes: dict[int, RuleIndex] = {}
         self._chains: dict[tuple[int, int], _Chain] = {}
         self._enclosures = Enclosures(self)
+        self._virtual = Virtual(self)
 
     def drop(self, predicates: Sequence[Predicate]) -> None:
         """Forget the relations made last, those of one query, and the plans of its rules.
@@ -100,6 +106,7 @@ class ColumnarEngine(Contents):
         return settle(self, described)
 
     def mark(self, batch: Batch, label: Label) -> None:
+        self._mark_regions(batch, label, wanted=True)
         for relation, rows in self.parts(batch):
             if self._journal is not None and label not in SCAFFOLDING:
                 self._journal.marks(relation, rows, label.bit, was_set=False)
@@ -107,10 +114,17 @@ class ColumnarEngine(Contents):
             relation.changes += 1
 
     def unmark(self, batch: Batch, label: Label) -> None:
+        self._mark_regions(batch, label, wanted=False)
         for relation, rows in self.parts(batch):
             if self._journal is not None and label not in SCAFFOLDING:
                 self._journal.marks(relation, rows, label.bit, was_set=True)
             marks.clear_bits(relation.labels, rows, np.uint16(0xFFFF ^ (1 << label.bit)))
+            relation.changes += 1
+
+    def _mark_regions(self, batch: Batch, label: Label, *, wanted: bool) -> None:
+        """Put a mark on pairs of closures, or take it off; undone with the closure's change."""
+        for relation, (regions, _) in self.listed(batch):
+            view_of(relation).mark(regions, label.bit, wanted=wanted)
             relation.changes += 1
 
     def apply(  # the operator's own arguments
@@ -190,6 +204,7 @@ class ColumnarEngine(Contents):
 
     def drop_closures(self, predicates: frozenset[Predicate]) -> None:
         self._enclosures.drop(predicates)
+        self._virtual.spell_out(predicates)
 
     def enclose(self, edges: Batch) -> ColumnarBatch | None:
         return self._enclosures.enclose(self.settle(edges))
@@ -199,6 +214,38 @@ class ColumnarEngine(Contents):
 
     def enclosed(self, facts: Batch) -> ColumnarBatch | None:
         return self._enclosures.enclosed(self.settle(facts))
+
+    @property
+    def has_views(self) -> bool:
+        """Whether any relation is read from a closure."""
+        return bool(self._virtual)
+
+    def hold(self, closing: Closing, edges: Batch) -> bool:
+        return self._virtual.hold(closing, self.settle(edges))
+
+    def holds(self, predicates: frozenset[Predicate]) -> bool:
+        return self._virtual.holds(predicates)
+
+    def reclose(
+        self, closing: Closing, touched: Batch, lost: Batch, gained: Batch
+    ) -> Reclosed | None:
+        settled = (self.settle(batch) for batch in (touched, lost, gained))
+        return self._virtual.reclose(closing, *settled)
+
+    def closure_budget(self) -> int:
+        """Return the bytes that a closure may take."""
+        memory = self.limits.memory
+        return BUDGET if memory is None else min(BUDGET, max(0, memory - self.allocated))
+
+    def forget_plans(self, predicates: frozenset[Predicate]) -> None:
+        """Let go of the plans of rules that read relations in another way from now on."""
+
+        def reads(rule: PlannedRule) -> bool:
+            return any(atom.predicate in predicates for atom in (*rule.body, *rule.negated))
+
+        self._evaluation.forget(reads)
+        self.planner.forget(reads)
+        self._backward.forget(reads)
 
     def remember_edges(self, relation: Relation, undo: Callable[[], None]) -> None:
         """Let `roll_back` know how to take back a change of a relation's closure."""
@@ -213,7 +260,8 @@ class ColumnarEngine(Contents):
         return touched
 
     def predicates_of(self, batch: Batch) -> frozenset[Predicate]:
-        return frozenset(relation.predicate for relation, _ in self.parts(batch))
+        listed = frozenset(relation.predicate for relation, _ in self.listed(batch))
+        return listed | frozenset(relation.predicate for relation, _ in self.parts(batch))
 
     def change_count(self, batch: Batch, count: Count, change: int) -> None:
         for relation, rows in self.parts(batch):
@@ -289,12 +337,14 @@ class ColumnarEngine(Contents):
         if self._journal is not None:
             self._journal.end()
             self._journal = None
+            self._virtual.settle()
             self.directory.is_updating = False
             self.limit_work(None)  # whoever was interrupted may not have come to it
 
     def changed_rows(self) -> dict[Predicate, Ids]:
         """Return the rows whose marks or counts have changed since `begin`."""
         changed = self._journal.changed() if self._journal is not None else {}
+        changed = dict.fromkeys(self._virtual.changed(), NONE) | changed
         return {self.by_number[number].predicate: rows for number, rows in changed.items()}
 
     def saturate(
@@ -312,6 +362,8 @@ class ColumnarEngine(Contents):
         """
         passes = self._rule_index(rules).passes
         if passes is None or count is Count.NONRECURSIVE or self._journal is not None:
+            return None
+        if self.has_views and any(self.relation(a.predicate).view for r in rules for a in r.body):
             return None
         relation = self.relation(rules[0].head.predicate)
         seeds = dict(self.parts(delta)).get(relation)
@@ -347,7 +399,7 @@ class ColumnarEngine(Contents):
     def _can_fire(self, rule: PlannedRule) -> bool:
         """Return False if a body atom's relation is empty: such a rule need not even be planned."""
         found = (self.relations.get(atom.predicate) for atom in rule.body)
-        return all(relation is not None and relation.rows for relation in found)
+        return all(relation is not None and relation.facts for relation in found)
 
     @contextmanager
     def deltas(
@@ -375,9 +427,13 @@ class ColumnarEngine(Contents):
         """Return those facts of a delta that the rules look at."""
         if delta is None:
             return None
-        parts = self.parts(delta)
+        return self._only(delta, partial(index.reads, negated=negated))
+
+    def _only(self, batch: Batch, wanted: Callable[[Predicate], bool]) -> ColumnarBatch:
+        """Return the facts of a batch whose predicate is wanted."""
         return ColumnarBatch(
-            {r.number: rows for r, rows in parts if index.reads(r.predicate, negated=negated)}
+            {r.number: rows for r, rows in self.parts(batch) if wanted(r.predicate)},
+            {r.number: region for r, region in self.listed(batch) if wanted(r.predicate)},
         )
 
     def _begin(
@@ -387,10 +443,12 @@ class ColumnarEngine(Contents):
         if delta is None:
             return frozenset()
         self.mark(self._marked(delta, index), label)
-        parts = self.parts(delta)
-        for relation, rows in parts:
-            relation.set_delta(rows, negated=label is DELTA_NEGATED)
-        return frozenset(relation.predicate for relation, _ in parts)
+        is_negated = label is DELTA_NEGATED
+        for relation, rows in self.parts(delta):
+            relation.set_delta(rows, negated=is_negated)
+        for relation, (_, size) in self.listed(delta):
+            relation.set_delta(NONE, negated=is_negated, listed=size)
+        return self.predicates_of(delta)
 
     def _end(self, delta: Batch | None, label: Label, index: RuleIndex | None = None) -> None:
         if delta is not None:
@@ -400,8 +458,8 @@ class ColumnarEngine(Contents):
         """Return those facts of a delta whose marks rules may ask for."""
         if index is None:
             return delta
-        parts = self.parts(delta)
-        return ColumnarBatch({r.number: s for r, s in parts if index.asks_for_marks(r.predicate)})
+        rows = {r.number: s for r, s in self.parts(delta) if index.asks_for_marks(r.predicate)}
+        return ColumnarBatch(rows, {r.number: s for r, s in self.listed(delta)})
 
     # -- answers
 

@@ -131,7 +131,7 @@ class Planner:
             planned = known.by_class.get(size_class)
             much = MUCH if size_class else ORDER
             if planned is None or (planned.checked != growths and self.is_outdated(planned, much)):
-                rows = float(delta.delta_rows.size) if delta and size_class else None
+                rows = float(delta.delta_size(negated=False)) if delta and size_class else None
                 outputs = version.rule.head.args
                 planned = self._plan(version, outputs, pos, neg, mode, rows)
                 known.by_class[size_class] = planned
@@ -195,7 +195,8 @@ class Planner:
         sizes = {a.predicate: max(1.0, engine.statistics.rows(a.predicate)) for a in rule.body}
         is_join = len(segments) == 1 and rule.grouping is None
         growths = engine.directory.growths
-        path = path_of(rule) if len(rule.body) > 1 else None
+        has_rows = all(engine.relation(atom.predicate).view is None for atom in rule.body)
+        path = path_of(rule) if len(rule.body) > 1 and has_rows else None
         met = visits(steps, engine.statistics, delta_rows)
         first = max((engine.statistics.rows(a.predicate) for a in rule.body), default=0.0)
         return Planned(
@@ -236,13 +237,13 @@ class Planner:
 
 def _size_class(delta: Relation | None) -> int:
     """Return 0 for a delta that plans must start from, and how large it is otherwise."""
-    rows = 0 if delta is None else delta.delta_rows.size
+    rows = 0 if delta is None else delta.delta_size(negated=False)
     return rows.bit_length() // 2 if rows >= LARGE else 0
 
 
 def _is_everything(delta: Relation | None) -> bool:
     """Return whether all facts of a relation are in its delta."""
-    return delta is not None and delta.delta_rows.size == delta.rows
+    return delta is not None and delta.view is None and delta.delta_rows.size == delta.rows
 
 
 def _group_inputs(grouping: Grouping) -> tuple[Variable, ...]:

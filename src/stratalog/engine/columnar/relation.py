@@ -13,6 +13,7 @@ from stratalog.engine.columnar.arrays import zeros
 from stratalog.engine.columnar.index import Index
 from stratalog.engine.columnar.lanes import Lanes
 from stratalog.engine.columnar.segments import Segments
+from stratalog.engine.columnar.view import View
 from stratalog.errors import EngineError
 from stratalog.kernels import find, memory, modes, plan
 from stratalog.lang.syntax import Predicate
@@ -77,7 +78,9 @@ class Relation:
         self.segments = Segments(self._account)
         self.lanes = Lanes(self._account)
         self._deltas: list[Ids] = [NONE, NONE]
+        self._listed = [0, 0]  # facts of a delta that are read from elsewhere
         self.changes = 0  # how often facts may have entered or left a fact set
+        self.view: View | None = None  # where facts are read from, if not from rows
         self.descriptor = np.zeros(0, np.int64)
         self.describe()
 
@@ -88,6 +91,11 @@ class Relation:
     @property
     def rows(self) -> int:
         return int(self.descriptor[memory.ROWS])
+
+    @property
+    def facts(self) -> int:
+        """How many facts there are; of rows, those included that are in no set."""
+        return self.rows if self.view is None else self.view.facts
 
     @property
     def capacity(self) -> int:
@@ -132,6 +140,9 @@ class Relation:
         d[memory.COUNT_RECURSIVE] = self.counts[1].ctypes.data
         d[memory.WIDE] = self.is_wide
         d[memory.CHAIN] = self.chain.ctypes.data
+        d[memory.CLOSURE] = d[memory.CLOSURE_BACKWARD] = 0
+        if self.view is not None:
+            self.view.describe(d)
         self.segments.describe(d)
         self.lanes.describe(d)
         for c, column in enumerate(self.columns):
@@ -145,8 +156,8 @@ class Relation:
         return self._deltas[False]
 
     def delta_size(self, *, negated: bool) -> int:
-        """Return how many rows a delta of the running `apply` has."""
-        return self._deltas[negated].size
+        """Return how many facts a delta of the running `apply` has."""
+        return self._deltas[negated].size + self._listed[negated]
 
     def _account(self, more: int) -> None:
         self._charge(more)
@@ -275,6 +286,8 @@ class Relation:
             return Access(plan.MEMBER)
         if not bound:
             return Access(plan.SCAN_ALL)
+        if self.view is not None and bound == (1,) and not self.view.can_read_backward():
+            return Access(plan.SCAN_ALL)
         return Access(plan.PROBE, bound, self.index(bound))
 
     def distinct(self, column: int) -> float:
@@ -290,9 +303,10 @@ class Relation:
             return float(self.rows)
         return float(once * np.sqrt(self.rows / sample.size) + (seen.size - once))
 
-    def set_delta(self, delta: Ids, *, negated: bool = False) -> None:
-        """Let scans of the delta read these rows."""
+    def set_delta(self, delta: Ids, *, negated: bool = False, listed: int = 0) -> None:
+        """Let scans of the delta read these rows; others read so many facts of the view."""
         self._deltas[negated] = delta
+        self._listed[negated] = listed
         at = memory.NEGATED_DELTA if negated else memory.DELTA
         self.descriptor[at] = delta.ctypes.data
         self.descriptor[at + 1] = delta.size

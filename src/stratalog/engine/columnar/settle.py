@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from stratalog.engine.columnar.batch import ColumnarBatch
+from stratalog.engine.columnar.settle_regions import is_labels, is_of_rows, settle_regions
 from stratalog.facts.labels import SEEN
-from stratalog.facts.sets import FactSet, Label, Meet, Minus, Over, Supported, Union
+from stratalog.facts.sets import FactSet, Meet, Minus, Over, Supported, Union
 from stratalog.kernels import marks
 
 if TYPE_CHECKING:
@@ -29,10 +30,11 @@ def settle(engine: ColumnarEngine, described: FactSet) -> ColumnarBatch:
     bound = described
     while isinstance(bound, BOUNDED):
         bound = bound.left
-    if isinstance(bound, ColumnarBatch) and (bound is described or not bound.rows):
+    if isinstance(bound, ColumnarBatch) and (bound is described or not bound):
         return bound  # nothing is left of nothing, as in the last round of every algorithm
     rows = _rows(engine, described)
-    return ColumnarBatch({n: r for n, r in rows.items() if r.size})
+    regions = settle_regions(engine, described)
+    return ColumnarBatch({n: r for n, r in rows.items() if r.size}, regions)
 
 
 def _rows(engine: ColumnarEngine, described: FactSet) -> Rows:
@@ -43,9 +45,9 @@ def _rows(engine: ColumnarEngine, described: FactSet) -> Rows:
             return _scan(engine, described, None)
         case Union(left, right):
             return _union(engine, _rows(engine, left), _rows(engine, right))
-        case Meet(Over() as over, right) if _is_labels(right):
+        case Meet(Over() as over, right) if is_labels(right):
             return _scan(engine, over, right)
-        case Meet(left, Over() as over) if _is_labels(left):
+        case Meet(left, Over() as over) if is_labels(left):
             return _scan(engine, over, left)
         case Meet(left, right):
             return _keep(engine, _rows(engine, left), right, wanted=True)
@@ -54,20 +56,11 @@ def _rows(engine: ColumnarEngine, described: FactSet) -> Rows:
     raise TypeError(f"{described!r} is not bounded by a batch or by predicates")
 
 
-def _is_labels(described: FactSet) -> bool:
-    match described:
-        case Label() | Over():  # the predicate of a relation is known
-            return True
-        case Union(left, right) | Meet(left, right) | Minus(left, right):
-            return _is_labels(left) and _is_labels(right)
-    return False
-
-
 def _scan(engine: ColumnarEngine, over: Over, labels: FactSet | None) -> Rows:
     rows: Rows = {}
     for predicate in over.predicates:
         relation = engine.relations.get(predicate)
-        if relation is None:
+        if relation is None or (relation.view is not None and not is_of_rows(labels)):
             continue
         if labels is None:
             found = np.arange(relation.rows, dtype=np.uint32)
@@ -87,7 +80,7 @@ def _keep(engine: ColumnarEngine, rows: Rows, described: FactSet, *, wanted: boo
         return {n: r for n, r in rows.items() if (named[n].predicate in inside) == wanted}
     if isinstance(described, Supported):
         return {n: _supported(engine, n, r, described, wanted=wanted) for n, r in rows.items()}
-    if _is_labels(described):
+    if is_labels(described):
         return {n: _filter(engine, n, r, described, wanted=wanted) for n, r in rows.items()}
     other = _rows(engine, described)
     return _compare(engine, rows, other, wanted=wanted)

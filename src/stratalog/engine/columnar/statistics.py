@@ -33,12 +33,14 @@ class RelationStatistics:
 
     def rows(self, predicate: Predicate) -> float:
         relation = self._relations.get(predicate)
-        return float(relation.rows) if relation else 0.0
+        return float(relation.facts) if relation else 0.0
 
     def distinct(self, predicate: Predicate, column: int) -> float:
         relation = self._relations.get(predicate)
         if relation is None or not relation.rows:
             return 1.0
+        if relation.view is not None:
+            return relation.view.distinct
         for index in relation.indexes:
             if index.columns == (column,) and 2 * index.linked >= relation.rows:
                 return max(1.0, index.keys * relation.rows / index.linked)

@@ -16,6 +16,7 @@ from stratalog.engine.columnar.arrays import zeros
 from stratalog.engine.columnar.closures.components import Components
 from stratalog.engine.columnar.closures.edges import Columns
 from stratalog.engine.columnar.closures.form import EdgeKind, TooLargeError
+from stratalog.engine.columnar.closures.frozen import FrozenPairs
 from stratalog.engine.columnar.closures.nodes import Ids
 from stratalog.engine.columnar.closures.rows import Rows
 from stratalog.kernels import closure_read
@@ -150,6 +151,29 @@ class Closure:
             closure_read.closure_scan(self.descriptor, regions, state, sources, targets, 0, count)
             yield sources, targets
             left -= count
+
+    def columns(self, regions: int) -> Columns:
+        """Return all pairs of some regions."""
+        count = self.size(regions)
+        block = zeros(2 * count, np.uint32)
+        sources, targets = block[:count], block[count:]
+        state = np.zeros(closure_read.SCAN_STATE, np.int64)
+        closure_read.closure_scan(self.descriptor, regions, state, sources, targets, 0, count)
+        return sources, targets
+
+    def frozen(self, regions: int) -> FrozenPairs:
+        """Return the pairs that were lost, gained or both, whatever changes later."""
+        return self._forward.frozen(regions, self.size(regions))
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether edges lead both ways."""
+        return self._backward is self._forward
+
+    @property
+    def nodes(self) -> int:
+        """How many constants there are in edges, or were."""
+        return self._forward.nodes.size
 
     def forward(self, sources: Ids, regions: int) -> Columns:
         """Return which of some first constants, and the second one, for all pairs of theirs."""

@@ -50,6 +50,23 @@ class Components(Form):
         d[closure_read.PART_AFTER] = after
         d[closure_read.PART_SIZE] = size
 
+    def _freeze_nodes(self, d: npt.NDArray[np.int64], changed: Ids) -> list[npt.NDArray[Any]]:
+        parts = [part[changed] for part in self._parts]
+        fields = closure_read.PART_BEFORE, closure_read.PART_AFTER, closure_read.PART_SIZE
+        for at, part in zip(fields, parts, strict=True):
+            d[at] = part.ctypes.data
+        return list(parts)
+
+    def _frozen_rows(self, used: Ids) -> tuple[npt.NDArray[np.int64], list[npt.NDArray[Any]]]:
+        """Return copies of records and of their words: members are put in another order later."""
+        rows = self._rows[used]
+        words = np.empty(int(rows[:, closure_store.WORDS].sum()), np.uint64)
+        state = np.zeros(closure_store.STATE, np.int64)
+        state[closure_store.N_ROWS] = len(rows)
+        state[closure_store.SPACE] = words.ctypes.data
+        closure_store.move_rows(rows, state)
+        return rows, [words]
+
     def _update(
         self,
         lost: Sequence[Columns],

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from stratalog.engine.columnar.arrays import zeros
 from stratalog.engine.columnar.closures.edges import Columns, Edges
+from stratalog.engine.columnar.closures.frozen import FrozenPairs
 from stratalog.engine.columnar.closures.nodes import Ids, Nodes, grown
 from stratalog.kernels import closure_read, closure_store
 from stratalog.kernels.memory import NULL
@@ -198,6 +199,38 @@ class Form(ABC):
         kept = before - self._lost
         return self._lost, kept, int(self._state[closure_store.PAIRS_AFTER]) - kept
 
+    def frozen(self, regions: int, size: int) -> FrozenPairs:
+        """Return the pairs of changed nodes that are in some regions, whatever changes later."""
+        changed = self._changed[: int(self._state[closure_store.N_CHANGED])]
+        versions = self._before[changed], self._after[changed]
+        used = np.unique(np.concatenate(versions))
+        used = used[used != NULL]
+        rows, kept = self._frozen_rows(used)
+        numbers = [_numbered(version, used) for version in versions]
+        constants = self.nodes.constants[changed]
+        places = np.arange(changed.size, dtype=np.uint32)
+        d = self.descriptor.copy()
+        d[closure_read.N_NODES] = d[closure_read.CHANGED_SIZE] = changed.size
+        d[closure_read.ROWS_SIZE] = len(rows)
+        for at, array in (
+            (closure_read.CONSTANTS, constants),
+            (closure_read.BEFORE, numbers[0]),
+            (closure_read.AFTER, numbers[1]),
+            (closure_read.ROWS, rows),
+            (closure_read.CHANGED, places),
+        ):
+            d[at] = array.ctypes.data
+        kept += [rows, *numbers, constants, places, *self._freeze_nodes(d, changed)]
+        return FrozenPairs(d, kept, regions, size)
+
+    @abstractmethod
+    def _freeze_nodes(self, d: npt.NDArray[np.int64], changed: Ids) -> list[npt.NDArray[Any]]:
+        """Let a descriptor have copies of what only this form has of nodes; return them."""
+
+    def _frozen_rows(self, used: Ids) -> tuple[npt.NDArray[np.int64], list[npt.NDArray[Any]]]:
+        """Return copies of records, and what their words are in: those of rows never change."""
+        return self._rows[used], list(self._chunks)
+
     def describe(self) -> None:
         """Write the descriptor anew."""
         d, tables = self.descriptor, self.nodes.tables
@@ -220,3 +253,8 @@ def _together(edges: Sequence[Columns]) -> Columns:
     if len(edges) == 1:
         return edges[0]
     return np.concatenate([pair[0] for pair in edges]), np.concatenate([pair[1] for pair in edges])
+
+
+def _numbered(rows: Ids, used: Ids) -> Ids:
+    """Return the place of each row among those that are used, NULL where there is none."""
+    return np.where(rows == NULL, NULL, np.searchsorted(used, rows)).astype(np.uint32)

@@ -16,8 +16,8 @@ from stratalog.engine.columnar.closures.form import EdgeKind, Form
 from stratalog.engine.columnar.closures.nodes import Ids, grown
 from stratalog.kernels import closure_edges, closure_read, closure_rows, closure_store
 from stratalog.kernels.memory import NULL
-from stratalog.kernels.plan import DONE, STUCK
 from stratalog.kernels.sizes import sized
+from stratalog.kernels.status import DONE, STUCK
 
 WORK = sized(1 << 27, 16)  # words added to rows per call of a kernel: a fifth of a second at most
 EASE = sized(0, 12)  # words by which rows seem longer than they are, so that short ones are runs
@@ -73,6 +73,9 @@ class Rows(Form):
         d[closure_read.COLUMN] = self._column.ctypes.data
         d[closure_read.CONSTANT_AT] = self._constant_at.ctypes.data
         d[closure_read.N_COLUMNS] = self._n_columns
+
+    def _freeze_nodes(self, d: npt.NDArray[np.int64], changed: Ids) -> list[npt.NDArray[Any]]:  # noqa: ARG002
+        return [self._column, self._constant_at]  # of columns there only come more
 
     def _update(
         self, lost: Sequence[Columns], gained: Sequence[Columns], *, was_empty: bool

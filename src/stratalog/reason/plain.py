@@ -1,0 +1,79 @@
+"""A module whose rules are evaluated as they are, uncounted, where no engine holds its closure.
+
+Not of the papers: the functions of 000's Definitions 3, 6 and 7 by rounds of the rules themselves.
+Diff (Definition 5) is what `first_losses` and `first_gains` find by the same rules.
+"""
+
+from __future__ import annotations
+
+from stratalog.facts.counts import Count
+from stratalog.facts.engine import Engine
+from stratalog.facts.labels import S
+from stratalog.facts.sets import Batch, FactSet, Over, Supported
+from stratalog.plan.rules import Module, PlannedRule
+from stratalog.reason.update import NOTHING, STANDING, joined
+
+NR = Count.NONRECURSIVE
+
+
+class PlainRules:
+    """The functions of a module by its rules."""
+
+    def __init__(self, engine: Engine[PlannedRule], module: Module) -> None:
+        self._engine = engine
+        self._rules = module.rules
+        self._here = Over(frozenset(rule.head.predicate for rule in module.rules))
+
+    def add(self, pos: FactSet, delta: Batch) -> Batch:
+        """Return all that follows from new facts, in any number of rounds."""
+        engine = self._engine
+        queue = engine.settle(delta & self._here)
+        found = []
+        while queue:
+            derived = engine.apply(self._rules, pos | S, pos | S, queue)
+            queue = engine.settle(derived - pos - S)
+            engine.mark(queue, S)
+            found.append(queue)
+        return self._forget(found)
+
+    def delete(self, pos: FactSet, delta: Batch) -> Batch:
+        """Return the facts that deleted ones may have led to, but those with C_nr > 0."""
+        engine = self._engine
+        queue = engine.settle(delta & self._here)
+        found = []
+        while queue:
+            derived = engine.apply(self._rules, pos, pos, queue)
+            queue = engine.settle((derived & pos) - delta - S - Supported(NR))
+            engine.mark(queue, S)
+            found.append(queue)
+        return self._forget(found)
+
+    def rederive(self, deleted: Batch) -> Batch:
+        """Return the deleted facts that follow from what stands."""
+        engine = self._engine
+        lost = engine.settle(deleted & self._here)
+        if not lost:
+            return lost
+        queue = engine.bodies_of(self._rules, lost, STANDING, STANDING, NOTHING).derived
+        found = []
+        while queue:
+            engine.mark(queue, S)
+            found.append(queue)
+            derived = engine.apply(self._rules, STANDING | S, STANDING | S, queue)
+            queue = engine.settle((derived & lost) - S)
+        return self._forget(found)
+
+    def support(self, facts: Batch) -> None:
+        """Do nothing: the rules look at the facts themselves."""
+
+    def lose(self, deleted: Batch) -> None:
+        """Do nothing."""
+
+    def gain(self, facts: Batch) -> None:
+        """Do nothing."""
+
+    def _forget(self, found: list[Batch]) -> Batch:
+        """Return all that was found, and take the label off."""
+        everything = joined(self._engine, found or [self._engine.settle(NOTHING)])
+        self._engine.unmark(everything, S)
+        return everything
