@@ -41,7 +41,7 @@ from stratalog.lang.terms import (
     STRING,
     Term,
 )
-from stratalog.plan.rules import Plan, PlannedRule
+from stratalog.plan.rules import Plan, PlannedRule, Stratum
 
 Fact = tuple[Predicate, tuple[Term, ...]]
 Instance = dict[Variable, Term]
@@ -517,14 +517,20 @@ def counts(plan: Plan, explicit: AbstractSet[Fact]) -> dict[Fact, tuple[int, int
     for stratum in plan.strata:
         for fact in instances(stratum.nonrecursive, facts):
             nonrecursive[fact] += 1
-        special = rules_of_modules(stratum.recursive) if plan.has_modules else []
+        special = rules_of_modules(stratum) if plan.has_modules else []
         for fact in instances([r for r in stratum.recursive if r not in special], facts):
             recursive[fact] += 1
     return {fact: (nonrecursive[fact], recursive[fact]) for fact in facts}
 
 
-def rules_of_modules(rules: Sequence[PlannedRule]) -> list[PlannedRule]:
-    """Return the rules that say that a relation is transitive, or that such a one is symmetric."""
+def rules_of_modules(stratum: Stratum) -> Sequence[PlannedRule]:
+    """Return the rules that say that a relation is transitive, or that such a one is symmetric.
+
+    Where all of them together are a closure, none is counted: that is for the plan to say.
+    """
+    rules = stratum.recursive
+    if stratum.closing is not None:
+        return rules
     transitive = [rule for rule in rules if says(rule, "01:02,21")]
     relations = {rule.head.predicate for rule in transitive}
     symmetric = [r for r in rules if r.head.predicate in relations and says(r, "01:10")]

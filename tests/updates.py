@@ -150,7 +150,64 @@ def of_layers(draw: Draw, often: tuple[int, ...] = ()) -> Random:
 
 def of_modules() -> st.SearchStrategy[Random]:
     """Return histories of programs that mostly have modules."""
-    return of_layers(often=MODULES)
+    return st.one_of(of_layers(often=MODULES), of_closures())
+
+
+# ---- Relations that are one closure ------------------------------------------------------------
+
+SHAPES = (
+    "t(?x, ?z) :- t(?x, ?y), t(?y, ?z) .",
+    "t(?x, ?z) :- t(?y, ?z), t(?x, ?y) . t(?y, ?x) :- t(?x, ?y) .",
+    "t(?x, ?z) :- t(?x, ?y), t(?y, ?z) . t(?x, ?y) :- r(?y, ?x) . r(?x, ?y) :- t(?y, ?x) .",
+    """t(?x, ?z) :- r(?y, ?x), t(?y, ?z) . t(?x, ?y) :- r(?y, ?x) . r(?x, ?y) :- q(?x, ?y) .
+    q(?x, ?y) :- t(?y, ?x) .""",
+    "r(?x, ?z) :- t(?y, ?x), t(?y, ?z) . t(?x, ?y) :- r(?y, ?x) . r(?x, ?y) :- t(?x, ?y) .",
+    "t(?x, ?z) :- t(?x, ?y), t(?y, ?z) . t(?x, ?x) :- t(?x, ?y) .",
+    """t(?x, ?z) :- t(?x, ?y), t(?y, ?z) . t(?x, ?x) :- r(?y, ?x) . t(?x, ?x) :- t(?y, ?x) .
+    t(?x, ?y) :- r(?y, ?x) . r(?x, ?y) :- t(?y, ?x) .""",
+    "t(?x, ?z) :- e(?x, ?y), t(?y, ?z) .",
+    "t(?x, ?z) :- t(?x, ?y), e(?z, ?y) .",
+    "f(?x, ?z) :- f(?x, ?y), f(?y, ?z) . t(?x, ?z) :- t(?x, ?y), f(?y, ?z) .",
+)
+
+AROUND_CLOSURES = """
+t(?x, ?y) :- e(?x, ?y) .
+t(?x, ?y) :- f(?x, ?y), n(?x) .
+t(?x, ?x) :- n(?x), NOT e(?x, ?x) .
+r(?x, ?y) :- e(?y, ?x), n(?x) .
+c(?x, ?k) :- AGGREGATE(t(?x, ?y) ON ?x BIND COUNT(?y) AS ?k) .
+s(?x) :- t(?x, ?x) .
+s(?y) :- t(1, ?y) .
+s(?x) :- t(?x, 2), NOT t(2, ?x) .
+u(?x, ?z) :- e(?x, ?y), t(?y, ?z), NOT s(?z) .
+u(?x, ?y) :- t(?x, ?y), r(?y, ?z), t(?z, ?x) .
+u(?x, ?z) :- u(?x, ?y), u(?y, ?z) .
+u(?x, ?z) :- u(?x, ?y), t(?y, ?z) .
+v(?x) :- n(?x), NOT u(?x, ?y) .
+v(?y) :- v(?x), t(?x, ?y), NOT u(?x, ?y) .
+t(?x, ?y) :- t(?y, ?x), n(?x) .
+"""
+
+CLOSED = tuple(
+    Predicate(name, arity) for name, arity in zip("eefntru", (2, 2, 2, 1, 2, 2, 2), strict=True)
+)
+
+
+@st.composite
+def of_closures(draw: Draw) -> Random:
+    """Draw relations that are one closure, and rules that feed and read them; the last mixes in."""
+    others = parse_program(AROUND_CLOSURES).rules
+    chosen = [rule for rule in others[:-1] if draw(st.booleans())]
+    if draw(st.integers(0, 9)) == 0:
+        chosen.append(others[-1])
+    rules = (*parse_program(draw(st.sampled_from(SHAPES))).rules, *chosen)
+    term = st.sampled_from(INTEGERS[: draw(st.integers(2, 4))])
+    atom = st.sampled_from(CLOSED).flatmap(
+        lambda p: st.tuples(*[term] * p.arity).map(lambda args: Atom(p, args))
+    )
+    given = dict.fromkeys(draw(atom) for _ in range(draw(sizes(1, 16))))
+    program = Program(rules=rules, facts=tuple(given))
+    return program, steps(draw, program, atom.map(_fact))
 
 
 def histories() -> st.SearchStrategy[Random]:
