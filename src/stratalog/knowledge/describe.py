@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from stratalog.facts.closing import Closing
 from stratalog.knowledge.engines import modules_for
 from stratalog.knowledge.load import read_facts, triple_columns
 from stratalog.knowledge.options import check_options
@@ -21,7 +22,7 @@ from stratalog.pipeline.facts import EncodedFacts
 from stratalog.plan.delta import Version, versions
 from stratalog.plan.order import Compute, Step, join_order
 from stratalog.plan.program import plan_program
-from stratalog.plan.rules import Plan, PlannedRule, Stratum
+from stratalog.plan.rules import ModuleKind, Plan, PlannedRule, Stratum
 from stratalog.plan.triples import is_triple_shaped
 
 ASSUMED_ROWS = 1_000.0
@@ -145,8 +146,23 @@ class _Description:
         """Return what the module of a rule says of its relation, if it is in one."""
         for module in stratum.modules:
             if rule in module.rules:
+                if module.kind is ModuleKind.CLOSURE and module.closing is not None:
+                    return self._closing(module.closing)
                 return f"{self.name(module.predicate)} is {module.kind.value}"
         return None
+
+    def _closing(self, closing: Closing) -> str:
+        """Return what rules together say of their relations."""
+        first, *others = closing.sides
+        name = self.name(first.predicate)
+        if closing.steps is not None:
+            side = "on the right" if first.is_turned else "on the left"
+            return f"{name} follows steps of {self.name(closing.steps.predicate)} {side}"
+        said = ["symmetric"] * closing.is_symmetric + ["transitive"]
+        said += ["reflexive"] * (closing.has_sources or closing.has_targets)
+        same = [self.name(s.predicate) + ", turned," * s.is_turned for s in others]
+        also = f", and {' and '.join(same)} {'are' if same[1:] else 'is'} the same" if same else ""
+        return f"{name} is {' and '.join(said)}{also}"
 
     def _version(self, version: Version, used: str) -> dict[str, Any]:
         steps = join_order(version, self.sizes)

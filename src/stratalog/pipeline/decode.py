@@ -31,6 +31,7 @@ from stratalog.pipeline.unread import READERS
 
 LONGEST_STRING_ARRAY = (1 << 31) - 1  # bytes of one Arrow string array
 ROWS_AT_ONCE = 1 << 16
+MANY = 8  # constants per id: above, it is better not to look at all constants
 
 
 def decode_table(
@@ -78,11 +79,12 @@ def _decode(
     if column is not None and column.type != "term":
         return _declared(ids, dictionary, column, declaration)
     if column is None and not rdf:
-        kinds = np.unique(dictionary.kind_ids[ids])
+        distinct = distinct_ids(ids, len(dictionary))
+        kinds = np.unique(dictionary.kind_ids[distinct])
         kind = dictionary.kinds[int(kinds[0])] if kinds.size == 1 else None
         if not kinds.size:
             return "string", pa.array([], pa.string())
-        found = None if kind is None else _native(ids, dictionary, TYPE_OF_KIND.get(kind))
+        found = None if kind is None else _native(ids, distinct, dictionary, TYPE_OF_KIND.get(kind))
         if found is not None:
             return found
     return "term", text_column(spell_ids(ids, dictionary))
@@ -92,15 +94,15 @@ def _declared(
     ids: Ids, dictionary: Dictionary, column: Column, declaration: Declaration | None
 ) -> tuple[str, Any]:
     wanted = dictionary.kind_index(KIND_OF_TYPE[column.type])
-    wrong = np.flatnonzero(dictionary.kind_ids[ids] != wanted)
-    if wrong.size:
+    distinct = distinct_ids(ids, len(dictionary))
+    if (dictionary.kind_ids[distinct] != wanted).any():
+        wrong = np.flatnonzero(dictionary.kind_ids[ids] != wanted)
         raise _violated(int(ids[wrong[0]]), dictionary, column, declaration)
     if column.type == "iri":
         return "iri", text_column(dictionary.texts(ids))
-    found = _native(ids, dictionary, column.type)
+    found = _native(ids, distinct, dictionary, column.type)
     if found is not None:
         return found
-    distinct = np.unique(ids)
     for constant, term in zip(distinct.tolist(), dictionary.decode(distinct), strict=True):
         if canonical_text(term.text, term.kind) is None:
             raise _violated(constant, dictionary, column, declaration)
@@ -122,16 +124,33 @@ def _violated(
     )
 
 
-def _native(ids: Ids, dictionary: Dictionary, wanted: str | None) -> tuple[str, Any] | None:
+def _native(
+    ids: Ids, distinct: Ids, dictionary: Dictionary, wanted: str | None
+) -> tuple[str, Any] | None:
     """Return a column of native values, or None if one of them has no such value."""
     if wanted == "string":
         return "string", text_column(dictionary.texts(ids))
     if wanted is None or wanted == "iri":
         return None
-    distinct, rows = np.unique(ids, return_inverse=True)
     read: Callable[[Any], Any] = READERS[wanted]
     values = read(dictionary.texts(distinct))
-    return None if values is None else (wanted, values.take(pa.array(rows)))
+    if values is None:
+        return None
+    if ids.size * MANY < len(dictionary):
+        return wanted, values.take(pa.array(np.searchsorted(distinct, ids)))
+    places = np.zeros(len(dictionary), np.int32)  # of values, by constant
+    places[distinct] = np.arange(distinct.size, dtype=np.int32)
+    by_constant = values.take(pa.array(places))
+    return wanted, pc.take(by_constant, pa.array(ids), boundscheck=False)
+
+
+def distinct_ids(ids: Ids, constants: int) -> Ids:
+    """Return the different ids among some, ascending; there are so many constants in all."""
+    if ids.size * MANY < constants:
+        return np.unique(ids)
+    is_there = np.zeros(constants, np.bool_)
+    is_there[ids] = True
+    return np.flatnonzero(is_there).astype(ids.dtype)
 
 
 def text_column(texts: Any) -> Any:  # noqa: ANN401  # Arrow has no types

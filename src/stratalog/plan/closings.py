@@ -59,9 +59,10 @@ def _transitive(stratum: Stratum) -> Closing | None:
     sources, targets = _loops(loops, turned)
     if len(sources) + len(targets) < len(loops):
         return None
-    sides = tuple(Side(p, turned[p]) for p in sorted(stratum.predicates))
-    if is_symmetric:  # who is related to anybody is related to itself
-        return Closing(sides, is_symmetric=True)
+    predicates = sorted(stratum.predicates)
+    if is_symmetric:  # then there is no direction, and who is related at all is related to itself
+        return Closing(tuple(map(Side, predicates)), is_symmetric=True)
+    sides = tuple(Side(p, turned[p]) for p in predicates)
     return Closing(sides, has_sources=bool(sources), has_targets=bool(targets))
 
 
