@@ -205,14 +205,7 @@ def chosen(name: str, stratum: Stratum) -> Maintain:
     by_name = ALGORITHMS[name]
     if name == "dred-c" and stratum.modules:
         by_name = dred_c_mod.maintain
-    if stratum.closing is None:
-        return by_name
-
-    def maintain(engine: Any, stratum: Stratum, changes: Any) -> Any:
-        done = closed.maintain(engine, stratum, changes)
-        return by_name(engine, stratum, changes) if done is None else done
-
-    return maintain
+    return by_name if stratum.closing is None else closed.or_by(by_name)
 
 
 def maintain_by(name: str, strata: Sequence[Stratum], step: Update) -> Maintain:

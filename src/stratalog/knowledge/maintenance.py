@@ -101,7 +101,7 @@ def algorithm(name: str, *, has_modules: bool = False) -> Maintain:
     """Return the algorithm of a name, for strata with rule modules or without."""
     file = "dred_c_mod" if has_modules and name == "dred-c" else ALGORITHMS[name]
     found: Maintain = import_module(f"stratalog.reason.{file}").maintain
-    return found
+    return closed.or_by(found) if has_modules else found
 
 
 def check_maintenance(strata: Sequence[Stratum], name: str) -> None:

@@ -11,7 +11,17 @@ from stratalog.facts.engine import Engine
 from stratalog.plan.rules import PlannedRule, Stratum
 from stratalog.reason.insertion import first_gains
 from stratalog.reason.losses import first_losses
-from stratalog.reason.update import Changed, StratumChanges, joined
+from stratalog.reason.update import Changed, Maintain, StratumChanges, joined
+
+
+def or_by(otherwise: Maintain) -> Maintain:
+    """Return an algorithm that maintains what is held as a closure so, and all else otherwise."""
+
+    def chosen(engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChanges) -> Changed:
+        done = maintain(engine, stratum, changes)
+        return otherwise(engine, stratum, changes) if done is None else done
+
+    return chosen
 
 
 def maintain(

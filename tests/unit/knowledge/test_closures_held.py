@@ -143,6 +143,28 @@ def test_what_is_too_large_is_spelled_out(shape: str, tmp_path, monkeypatch):
     assert everything(fresh) == everything(both(shape + READERS, more)[1])
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_closure_that_fails_half_way_is_the_one_of_before(shape: str, monkeypatch):
+    chance = random.Random(shape)
+    given = {"e": chance.sample(PAIRS, 9), "t": chance.sample(PAIRS, 4)}
+    held, plain = both(shape + READERS, given)
+    fill = closures.Closure._apply
+
+    def fails_once(self: Any, change: Any) -> None:
+        fill(self, change)
+        monkeypatch.undo()
+        raise MemoryError
+
+    monkeypatch.setattr(closures.Closure, "_apply", fails_once)
+    turn = {"insert": {"t": chance.sample(PAIRS, 3)}, "delete": {"e": given["e"][:4]}}
+    with pytest.raises(sl.EngineError, match="E101"):
+        held.update(**turn)
+    assert is_held(held)
+    assert everything(held) == everything(plain)
+    assert held.update(**turn).sizes() == plain.update(**turn).sizes()
+    assert everything(held) == everything(plain)
+
+
 def too_large(*_: object) -> None:
     raise closures.TooLargeError
 

@@ -38,7 +38,8 @@ class EdgeRows:
             self._flags[place][rows.get(relation.number, NONE)] = True
 
     def spell(self) -> Columns:
-        """Return all edges, of rows that were given to begin with."""
+        """Return all edges, and count them anew by their constants."""
+        self._degrees = [None if d is None else np.zeros(0, np.int64) for d in self._degrees]
         parts = [
             turned(_columns(relation, np.flatnonzero(flags).astype(np.uint32)), is_turned=side)
             for relation, flags, side in zip(self._relations, self._flags, self._sides, strict=True)

@@ -286,8 +286,10 @@ class Relation:
             return Access(plan.MEMBER)
         if not bound:
             return Access(plan.SCAN_ALL)
-        if self.view is not None and bound == (1,) and not self.view.can_read_backward():
-            return Access(plan.SCAN_ALL)
+        if self.view is not None and bound == (1,):
+            if not self.view.can_read_backward():
+                return Access(plan.SCAN_ALL)
+            self.describe()
         return Access(plan.PROBE, bound, self.index(bound))
 
     def distinct(self, column: int) -> float:

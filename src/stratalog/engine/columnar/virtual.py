@@ -37,9 +37,8 @@ class Held:
 
     def __init__(self, engine: ColumnarEngine, closing: Closing, budget: int) -> None:
         self.closing = closing
-        self.closure = Closure(
-            symmetric=closing.is_symmetric, linear=closing.steps is not None, budget=budget
-        )
+        self._budget = budget
+        self.closure = self._empty()
         self.relations = [engine.relation(side.predicate) for side in closing.sides]
         sides = [side.is_turned for side in closing.sides]
         self.views = [View(self.closure, is_turned=is_turned) for is_turned in sides]
@@ -48,13 +47,26 @@ class Held:
         )
         self.charged = 0  # bytes on the engine's account
 
+    def _empty(self) -> Closure:
+        closing, is_linear = self.closing, self.closing.steps is not None
+        return Closure(symmetric=closing.is_symmetric, linear=is_linear, budget=self._budget)
+
+    def make(self, steps: Columns) -> None:
+        """Make the closure of the edges and some steps, whatever it was."""
+        self.closure = self._empty()
+        for view in self.views:
+            view.closure = self.closure
+        self.closure.change(NO_EDGES, self.edges.spell(), NO_EDGES, steps)
+        self.closure.commit()
+        self._label(SETTLED)
+
     def change(self, rows: Mapping[int, Ids], lost_steps: Columns, gained_steps: Columns) -> None:
         """Let the closure follow rows whose counts have changed, and steps."""
         self.closure.commit()
         lost, gained = self.edges.follow(rows)
         try:
             self.closure.change(lost, gained, lost_steps, gained_steps)
-        except TooLargeError:
+        except BaseException:
             self.edges.take_back()
             raise
         self._label(CHANGED)
@@ -92,8 +104,7 @@ class Virtual:
         steps = self._pairs(closing.steps, I)
         try:
             held.edges.start(edges.rows)
-            held.closure.change(NO_EDGES, held.edges.spell(), NO_EDGES, steps)
-            held.closure.commit()
+            held.make(steps)
             for relation, view in zip(held.relations, held.views, strict=True):
                 relation.view = view
                 relation.describe()
@@ -106,6 +117,7 @@ class Virtual:
         self._held.update(dict.fromkeys(closing.predicates, held))
         self._charge(held)
         engine.forget_plans(closing.predicates)
+        engine.check()
         return True
 
     def __bool__(self) -> bool:
@@ -125,10 +137,14 @@ class Virtual:
             held.change(touched.rows, lost_steps, gained_steps)
         except TooLargeError:
             return None
+        except BaseException:  # memory is full, and nobody knows how far the closure came
+            held.make(self._pairs(closing.steps, I))
+            raise
         self._engine.remember_edges(held.relations[0], partial(self._take_back, held))
         self._changed.append(held)
         self._charge(held)
         self._engine.directory.growths += 1
+        self._engine.check()
         return Reclosed(self._region(held, LOST), self._region(held, GAINED))
 
     def _first(self, closing: Closing) -> Predicate:
