@@ -19,8 +19,9 @@ class Benchmark:
 
     `task` is what a worker does with it: "materialise" the rules, "insert" the facts without
     duplicates, "join" and count derivations, materialise several sizes ("growth"), or with more
-    "threads", compare algorithms of "maintenance", time whole "updates", time what is "on-spark",
-    or the name of a module of `stratalog.bench.reports`, about Stratalog alone.
+    "threads", compare algorithms of "maintenance", time whole "updates", compare rule "modules",
+    time what is "on-spark", or the name of a module of `stratalog.bench.reports`, about Stratalog
+    alone.
     """
 
     name: str
@@ -155,6 +156,12 @@ BENCHMARKS = (
         "updates",
         "Updates of a million and ten million facts; run by name only.",
         task="updates",
+        only_by_name=True,
+    ),
+    Benchmark(
+        "modules",
+        "Transitive relations, by rule modules and without; run by name only.",
+        task="modules",
         only_by_name=True,
     ),
     Benchmark("tiny-delta", "What a rule costs when few facts are new.", task="tiny_delta"),

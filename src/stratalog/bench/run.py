@@ -39,8 +39,9 @@ class Settings:
     universities: int | None = None
     rules: str | None = None  # text that replaces LUBM's own
     rules_name: str = ""
-    data: Path | None = None  # a folder of rules and facts, for maintenance
-    sets: Sequence[str] = ()  # data sets of maintenance; all, if there are none
+    data: Path | None = None  # a folder of rules and facts, for maintenance and modules
+    sets: Sequence[str] = ()  # data sets of maintenance or modules; all, if there are none
+    only: Sequence[str] = ()  # parts of modules; all, if there are none
     told: Told = lambda *_: None
     finished: Callable[[BenchmarkResult, SystemResult], None] = lambda *_: None
 

@@ -19,6 +19,7 @@ from stratalog.bench.catalogue import (
     Benchmark,
 )
 from stratalog.bench.failures import BenchmarkError
+from stratalog.bench.modules.parts import PARTS
 from stratalog.cli import options as o
 from stratalog.cli.show import is_terminal, note, note_first_run, show_warning
 
@@ -38,6 +39,8 @@ Examples:
   stratalog bench dag same-generation --runs 5
   stratalog bench lubm --universities 10 --rules rules.dlog --system stratalog --system duckdb
   stratalog bench maintenance --data data/ --json after.json
+  stratalog bench modules --data data/ --json modules.json
+  stratalog bench modules --scale small --only dag --only clique
   stratalog bench --json after.json --plot after.svg
   stratalog bench --compare before.json after.json"""
 
@@ -70,25 +73,35 @@ def _command(  # noqa: PLR0913  # its options
             "--limit",
             min=0.001,
             metavar="SECONDS",
-            help="End a run after that time: 300, of maintenance 60.",
+            help="End a run after that time: 300, an update of maintenance and modules 60.",
         ),
     ] = None,
     scale: Annotated[str, typer.Option("--scale", metavar="SCALE", help="full, small.")] = "full",
     universities: Annotated[
         int | None,
-        typer.Option("--universities", min=1, metavar="N", help="Of lubm, updates and spark."),
+        typer.Option(
+            "--universities", min=1, metavar="N", help="Of lubm, updates, modules, spark."
+        ),
     ] = None,
     rules: Annotated[
         Path | None, typer.Option("--rules", metavar="FILE", help="Rules for lubm, updates, spark.")
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option("--data", metavar="FOLDER", help="Rules and facts for maintenance, spark."),
+        typer.Option(
+            "--data", metavar="FOLDER", help="Rules and facts for maintenance, modules, spark."
+        ),
     ] = None,
     sets: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="NAME", help="Of maintenance: this data set; may be repeated."
+            "--set", metavar="NAME", help="Of maintenance, modules: this data set; may be repeated."
+        ),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only", metavar="PART", help=f"Of modules: {', '.join(PARTS)}; may be repeated."
         ),
     ] = None,
     json_file: Annotated[
@@ -121,7 +134,8 @@ def _command(  # noqa: PLR0913  # its options
         rules=_rules(rules),
         rules_name=rules.name if rules else "",
         data=data,
-        sets=_sets(sets or []),
+        sets=_sets(sets or [], chosen),
+        only=[_one_of("--only", name, PARTS) for name in dict.fromkeys(only or [])],
     )
     note_first_run(quiet)
     _run(chosen, settings, _Files(json_file, plot), quiet=quiet)
@@ -171,10 +185,13 @@ def _one_of(what: str, given: str, names: tuple[str, ...]) -> str:
     return given
 
 
-def _sets(names: list[str]) -> list[str]:
-    from stratalog.bench.maintenance.datasets import BY_NAME as KNOWN
+def _sets(names: list[str], benchmarks: list[Benchmark]) -> list[str]:
+    from stratalog.bench.maintenance.datasets import BY_NAME as MAINTAINED
+    from stratalog.bench.modules.sets import BY_NAME as TABLED
 
-    return [_one_of("--set", name, tuple(KNOWN)) for name in names]
+    is_modules = all(each.task == "modules" for each in benchmarks)
+    known = tuple(TABLED if is_modules else MAINTAINED)
+    return [_one_of("--set", name, known) for name in names]
 
 
 def _rules(path: Path | None) -> str | None:
@@ -255,12 +272,17 @@ def _run_all(benchmarks: list[Benchmark], settings: Settings, result: Result) ->
     from stratalog.bench.alone import run_alone
     from stratalog.bench.growth import run_growth
     from stratalog.bench.maintenance.run import run_maintenance, run_updates
+    from stratalog.bench.modules.run import run_modules
     from stratalog.bench.on_spark.run import run_on_spark
     from stratalog.bench.run import run_benchmark
     from stratalog.bench.threads import run_threads
 
     special = {"growth": run_growth, "threads": run_threads, "on-spark": run_on_spark}
-    maintained = {"maintenance": run_maintenance, "updates": run_updates}
+    maintained = {
+        "maintenance": run_maintenance,
+        "updates": run_updates,
+        "modules": run_modules,
+    }
     for benchmark in benchmarks:
         if benchmark.task in COMPARED:
             run_benchmark(benchmark, settings, result.benchmarks)

@@ -64,6 +64,10 @@ def test_rules_and_questions_read_closures_in_every_way(shape: str):
         assert everything(held) == everything(plain)
         assert len(held["t"]) == len(plain["t"])
         assert [pair in held["t"] for pair in PAIRS] == [pair in plain["t"] for pair in PAIRS]
+        for only in ("explicit", "derived"):
+            assert held.sizes(only=only) == plain.sizes(only=only)
+            ours, theirs = (rows(kb.facts("t", only=only)) for kb in (held, plain))
+            assert ours == theirs
         asked = "t(?x, ?y), e(?y, ?z), t(?z, 2)"
         assert held.query(asked).num_rows == plain.query(asked).num_rows
         insert = {"e": chance.sample(PAIRS, 2), "t": chance.sample(PAIRS, 1)}

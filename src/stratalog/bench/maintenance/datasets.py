@@ -81,6 +81,7 @@ DATA_SETS = (
     DataSet("Claros_LE", rules="Claros_LE.core", files=MUSEUM),
     DataSet("DBpedia_L", rules="DBpedia_L.core", files=("kg/dbpedia50.nt.gz",)),
     DataSet("SKOS", rules="skos", files=("skos/stw-9.06.nt.gz",)),
+    DataSet("Wikipedia", rules="skos", files=("skos/wikipedia-cs-categories.nt.gz",)),
     DataSet("GO", rules="go-relations", files=("obo/go-2013-07-13-edges.nt.gz",)),
     DataSet("CoDEx", rules="codex-cyclic", files=("kg/codex-m.nt.gz",)),
     DataSet("Debian", rules="debian", files=DEBIAN),
@@ -91,6 +92,11 @@ BY_NAME = {each.name: each for each in DATA_SETS}
 def chosen_sets(names: list[str], folder: Path | None) -> tuple[list[DataSet], list[str]]:
     """Return the data sets asked for, or all, and the names of those that lack a folder."""
     wanted = [BY_NAME[name] for name in dict.fromkeys(names)] if names else list(DATA_SETS)
+    return with_files(wanted, folder)
+
+
+def with_files(wanted: list[DataSet], folder: Path | None) -> tuple[list[DataSet], list[str]]:
+    """Return the data sets whose files are there, and the names of those that lack a folder."""
     if folder is None:
         return (
             [each for each in wanted if not each.needs_folder],

@@ -7,7 +7,8 @@ have the same digest about once in 2**64 times. Nothing here looks at facts one 
 from __future__ import annotations
 
 import zlib
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ import numpy.typing as npt
 from stratalog.engine.columnar.engine import ColumnarEngine
 from stratalog.engine.columnar.relation import Relation
 from stratalog.facts.labels import E, I
+from stratalog.lang.syntax import Predicate
 
 KEYS = "$keys"  # relations that the engine looks at and empties in between
 Words = npt.NDArray[np.uint64]
@@ -46,12 +48,18 @@ def digest(engine: ColumnarEngine) -> Digest:
 
 def _mixed(relation: Relation, rows: npt.NDArray[np.uint32]) -> Words:
     """Return a number for each fact, from its predicate, constants, label and counts."""
-    name = f"{relation.predicate.name}/{relation.arity}".encode()
-    mixed = np.full(rows.size, zlib.crc32(name), np.uint64)
     is_explicit = relation.labels[rows] >> np.uint16(E.bit) & np.uint16(1)
-    for column in (*(c[rows] for c in (*relation.columns, *relation.counts)), is_explicit):
-        mixed = _scrambled(mixed + column.astype(np.int64).view(np.uint64))
-    return mixed
+    told = (column[rows] for column in (*relation.columns, *relation.counts))
+    return mixed(relation.predicate, (*told, is_explicit), rows.size)
+
+
+def mixed(predicate: Predicate, columns: Iterable[npt.NDArray[Any]], size: int) -> Words:
+    """Return a number for each fact of a predicate, from what columns tell of it."""
+    name = f"{predicate.name}/{predicate.arity}".encode()
+    words = np.full(size, zlib.crc32(name), np.uint64)
+    for column in columns:
+        words = _scrambled(words + column.astype(np.int64).view(np.uint64))
+    return words
 
 
 def _scrambled(words: Words) -> Words:

@@ -47,10 +47,10 @@ def run_maintenance(title: str, settings: Settings, result: Result) -> None:
     for each in wanted:
         figures = _run_set(title, each, settings, amounts)
         tables.add(each.name, figures)
-        _note(entries_of(each, settings.scale, figures), settings, result)
+        note_entries(entries_of(each, settings.scale, figures), settings, result)
         found = [problem for part in figures.values() for problem in part["problems"]]
         problems += [f"{each.name}, {problem}" for problem in found]
-    _raise_if_any(problems)
+    raise_if_any(problems)
 
 
 def run_updates(title: str, settings: Settings, result: Result) -> None:
@@ -70,7 +70,7 @@ def run_updates(title: str, settings: Settings, result: Result) -> None:
         }
         with tempfile.TemporaryDirectory(prefix="stratalog-bench-") as folder:
             name = f"{title}, {universities} universities"
-            figures = _run_part(name, folder, "updates", amounts, settings)
+            figures = run_part(name, folder, "updates", amounts, settings)
         problems += [f"{name}: {each}" for each in figures["problems"]]
         if not figures["problems"]:
             table.add(figures)
@@ -78,8 +78,8 @@ def run_updates(title: str, settings: Settings, result: Result) -> None:
                 "universities": universities,
                 "rules": settings.rules_name,
             }
-            _note(entries_of_updates(title, named, figures), settings, result)
-    _raise_if_any(problems)
+            note_entries(entries_of_updates(title, named, figures), settings, result)
+    raise_if_any(problems)
 
 
 def _run_set(
@@ -91,12 +91,17 @@ def _run_set(
     with tempfile.TemporaryDirectory(prefix="stratalog-bench-") as folder:
         prepare(wanted, settings.scale, Path(folder), settings.data)
         return {
-            part: _run_part(name, folder, part, amounts, settings) for part in ("small", "large")
+            part: run_part(name, folder, part, amounts, settings) for part in ("small", "large")
         }
 
 
-def _run_part(
-    title: str, folder: str, part: str, amounts: Mapping[str, Any], settings: Settings
+def run_part(  # what a worker is told
+    title: str,
+    folder: str,
+    part: str,
+    amounts: Mapping[str, Any],
+    settings: Settings,
+    worker: str = WORKER,
 ) -> dict[str, Any]:
     """Return the figures of a worker; an outcome without any is a problem of its own."""
 
@@ -104,14 +109,14 @@ def _run_part(
         settings.told(title, stage)
 
     touched = TOUCHED if settings.scale == "full" else 0
-    arguments = [WORKER, folder, part, json.dumps(amounts), str(touched)]
+    arguments = [worker, folder, part, json.dumps(amounts), str(touched)]
     outcome = run_worker(arguments, math.inf, watch)
     if outcome.status == DONE:
         return outcome.answer
     return {"problems": [f"{outcome.status}: {outcome.detail}"]}
 
 
-def _note(entries: list[BenchmarkResult], settings: Settings, result: Result) -> None:
+def note_entries(entries: list[BenchmarkResult], settings: Settings, result: Result) -> None:
     """Keep the entries, and tell of the first."""
     result.maintenance += entries
     for entry in entries[:1]:
@@ -119,7 +124,8 @@ def _note(entries: list[BenchmarkResult], settings: Settings, result: Result) ->
             settings.finished(entry, system)
 
 
-def _raise_if_any(problems: list[str]) -> None:
+def raise_if_any(problems: list[str]) -> None:
+    """Raise if anything was wrong."""
     if problems:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         raise BenchmarkError(

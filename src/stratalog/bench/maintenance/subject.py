@@ -69,21 +69,25 @@ class Took:
 class Subject:
     """An engine with a data set, materialised with both counts."""
 
-    def __init__(self, given: Input, limit: float) -> None:
-        self.plan = given.plan()
+    def __init__(
+        self, given: Input, limit: float, *, modules: str = "off", patience: float | None = None
+    ) -> None:
+        """Materialise, within CPU seconds if there is a `patience`; `limit` is for updates."""
+        self.plan = given.plan(modules=modules)
         self.terms = terms_of(given)
-        self.limits = CpuLimits()
+        self.limits = CpuLimits(timeout=patience)
         self.limits.start()
         self.host = ColumnarHost(self.terms, self.limits)
         for predicate, relation in given.predicates().items():
             columns = given.columns(relation, as_values=False)
             self.host.load(predicate, list(columns), relation.rows)
-        seminaive.materialise(self.engine, self.plan.strata)
+        self.limits.start()  # loading does not count
+        self.materialised = _materialised(self.engine, self.plan.strata)
         self.limits.timeout = limit
         self._maintenance = Maintenance(self.host)
         relations = [(r, self.engine.rows_of(r, E)) for r in self.engine.by_number]
         self._explicit = [(relation, rows) for relation, rows in relations if rows.size]
-        self.start = digest(self.engine)
+        self.start = self.digest()
 
     @property
     def engine(self) -> ColumnarEngine:
@@ -194,11 +198,18 @@ class Subject:
             gone = without.rows.get(relation.number)
             kept = rows if gone is None else np.setdiff1d(rows, gone, assume_unique=True)
             engine.load(relation.predicate, [c[kept] for c in relation.columns], kept.size)
-        with _undisturbed():
-            clock = Clock()
-            seminaive.materialise(engine, self.plan.strata, counts=counts)
-            lap = clock.lap()
-        return engine, Took(lap.cpu, lap.wall, engine.work())
+        return engine, _materialised(engine, self.plan.strata, counts)
+
+
+def _materialised(
+    engine: ColumnarEngine, strata: Sequence[Stratum], counts: Collection[Count] = tuple(Count)
+) -> Took:
+    """Materialise what is loaded; return what that took."""
+    with _undisturbed():
+        clock = Clock()
+        seminaive.materialise(engine, strata, counts=counts)
+        lap = clock.lap()
+    return Took(lap.cpu, lap.wall, engine.work())
 
 
 @contextmanager

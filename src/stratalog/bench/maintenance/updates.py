@@ -196,12 +196,7 @@ class _Updates:
         delete: Mapping[str, pa.Table] | None = None,
     ) -> None:
         """Update; note the time under a name, if there is one."""
-        clock = Clock()
-        changes = self._kb.update(insert, delete)
-        lap = clock.lap()
-        if name:
-            timed = self.times.setdefault(name, Timed())
-            timed.add(lap, changes.stats["phases"]["reason_cpu"])
+        timed_update(self._kb, self.times, name, insert, delete)
 
     def _check(self, when: str) -> None:
         found = digest(_engine(self._kb))
@@ -223,6 +218,21 @@ class _Updates:
         if name:
             self.times.setdefault(name, Timed()).add(lap, lap.cpu)
         return _sums(engine)
+
+
+def timed_update(
+    kb: KnowledgeBase,
+    times: dict[str, Timed],
+    name: str,
+    insert: Mapping[str, pa.Table] | None,
+    delete: Mapping[str, pa.Table] | None,
+) -> None:
+    """Update a knowledge base; note the time under a name, if there is one."""
+    clock = Clock()
+    changes = kb.update(insert, delete)
+    lap = clock.lap()
+    if name:
+        times.setdefault(name, Timed()).add(lap, changes.stats["phases"]["reason_cpu"])
 
 
 class Facts:

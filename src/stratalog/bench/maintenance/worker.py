@@ -13,6 +13,7 @@ import gc
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +25,12 @@ from stratalog.bench.measure import forget_peak, peak_bytes, resident_bytes, tou
 from stratalog.bench.systems.base import Told
 
 PARTS = {"small": small_deletions.measure, "large": large_deletions.measure}
+Measure = Callable[[Path, str, dict[str, Any], Told], dict[str, Any]]
 WARM = {"molecules": 60, "reactions": 100, "cells": 3, "given": 10}
 
 
-def main(folder: str, part: str, settings: str, touched: str) -> None:
-    """Measure, and tell how it went."""
+def answer(measure: Measure, folder: str, part: str, settings: str, touched: str) -> None:
+    """Measure, tell how it went, and end this process."""
     answers = os.dup(1)
     os.dup2(2, 1)  # what libraries print is no answer
 
@@ -37,7 +39,7 @@ def main(folder: str, part: str, settings: str, touched: str) -> None:
 
     tell(stage="starting")
     touch_memory(int(touched))
-    found = run(Path(folder), part, json.loads(settings), lambda stage: tell(stage=stage))
+    found = measure(Path(folder), part, json.loads(settings), lambda stage: tell(stage=stage))
     tell(result=found)
     sys.stderr.flush()
     os._exit(0)  # taking a large heap apart would only cost time
@@ -63,4 +65,4 @@ def run(folder: Path, part: str, settings: dict[str, Any], told: Told) -> dict[s
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    answer(run, *sys.argv[1:])

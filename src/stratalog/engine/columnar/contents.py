@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stratalog.engine.columnar import listing
 from stratalog.engine.columnar.batch import ColumnarBatch
 from stratalog.engine.columnar.membership import Sets
 from stratalog.engine.columnar.relation import NONE, Directory, Ids, Relation
-from stratalog.engine.columnar.settle_regions import is_of_rows, view_of
+from stratalog.engine.columnar.settle_regions import view_of
 from stratalog.engine.columnar.statistics import key_of
 from stratalog.facts.labels import I
 from stratalog.facts.limits import Limits
@@ -180,9 +181,9 @@ class Contents:
         relation = self.relations.get(predicate)
         if relation is None:
             return [np.empty(0, np.uint32) for _ in range(predicate.arity)], 0
-        if relation.view is not None and not is_of_rows(described):
-            columns = relation.view.columns(self.regions_of(relation, described))
-            return list(columns), columns[0].size
+        if relation.view is not None:
+            columns = listing.read(relation, self.sets.table(described, predicate))
+            return columns, columns[0].size
         rows = self.rows_of(relation, described)
         return [column[rows] for column in relation.columns], rows.size
 
@@ -195,10 +196,6 @@ class Contents:
             return list(view_of(relation).columns(described.regions[relation.number][0]))
         rows = described.rows.get(relation.number, NONE)
         return [column[rows] for column in relation.columns]
-
-    def regions_of(self, relation: Relation, described: FactSet) -> int:
-        """Return the regions of a relation's closure that are in a set of labels."""
-        return view_of(relation).regions(self.sets.table(described, relation.predicate))
 
     def rows_of(self, relation: Relation, described: FactSet) -> Ids:
         """Return the rows of a relation's facts in a set of labels."""
@@ -220,9 +217,9 @@ class Contents:
         relation = self.relations.get(predicate)
         if relation is None:
             return 0
-        if relation.view is not None and not is_of_rows(described):
-            return relation.view.size(self.regions_of(relation, described))
         table = self.sets.table(described, predicate)
+        if relation.view is not None:
+            return listing.size(relation, table)
         return int(marks.count_members(relation.labels, relation.rows, table))
 
     def contains(
@@ -230,10 +227,9 @@ class Contents:
     ) -> npt.NDArray[np.bool_]:
         """Return for each fact whether it is in a set of labels."""
         relation = self.relation(predicate)
-        if relation.view is not None and not is_of_rows(described):
-            wanted = self.regions_of(relation, described)
-            regions = relation.view.regions_of((columns[0], columns[1]))
-            return (regions & np.uint8(wanted)) > 0
+        if relation.view is not None:
+            table = self.sets.table(described, predicate)
+            return listing.contains(relation, table, list(columns))
         found = relation.find(columns, size)
         stored = found != np.uint32(0xFFFFFFFF)
         result = np.zeros(size, np.bool_)

@@ -31,12 +31,7 @@ def settle_regions(engine: ColumnarEngine, described: FactSet) -> Regions:
 
 def is_of_rows(labels: FactSet | None) -> bool:
     """Return whether a set is told by rows, whatever relations are read from: explicit facts."""
-    match labels:
-        case Label():
-            return labels == E
-        case Meet(left, _) | Minus(left, _):
-            return is_of_rows(left)
-    return False
+    return labels == E
 
 
 def is_labels(described: FactSet) -> bool:
