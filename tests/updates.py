@@ -7,6 +7,7 @@ circles: what maintenance gets wrong first.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache
@@ -16,8 +17,18 @@ from hypothesis import strategies as st
 
 from stratalog.lang.parse import parse_program
 from stratalog.lang.syntax import TRIPLE, Atom, Predicate, Program, Rule
+from stratalog.lang.terms import Term
 from tests.naive import Fact, explicit_facts
-from tests.strategies import FULL, INTEGERS, Draw, Language, programs_over, rows_of, signatures
+from tests.strategies import (
+    FULL,
+    INTEGERS,
+    Draw,
+    Language,
+    integer,
+    programs_over,
+    rows_of,
+    signatures,
+)
 
 
 @dataclass(frozen=True)
@@ -131,6 +142,14 @@ def layers() -> tuple[Rule, ...]:
 MODULES = (1, 3, 14)  # the rules of the layers that modules are made of
 
 
+def atoms_over(predicates: tuple[Predicate, ...], terms: Sequence[Term]) -> st.SearchStrategy[Atom]:
+    """Return facts of predicates."""
+    term = st.sampled_from(terms)
+    return st.sampled_from(predicates).flatmap(
+        lambda p: st.tuples(*[term] * p.arity).map(lambda args: Atom(p, args))
+    )
+
+
 @st.composite
 def of_layers(draw: Draw, often: tuple[int, ...] = ()) -> Random:
     """Draw some of the layers' rules, those of some numbers more often than not."""
@@ -139,11 +158,45 @@ def of_layers(draw: Draw, often: tuple[int, ...] = ()) -> Random:
         for number, rule in enumerate(layers())
         if draw(st.integers(0, 5)) > (0 if number in often else 2)
     ]
-    term = st.sampled_from(INTEGERS[: draw(st.integers(2, 4))])
-    atom = st.sampled_from(PREDICATES).flatmap(
-        lambda p: st.tuples(*[term] * p.arity).map(lambda args: Atom(p, args))
-    )
+    atom = atoms_over(PREDICATES, INTEGERS[: draw(st.integers(2, 4))])
     given = dict.fromkeys(draw(atom) for _ in range(draw(sizes(1, 24))))
+    program = Program(rules=tuple(rules), facts=tuple(given))
+    return program, steps(draw, program, atom.map(_fact))
+
+
+# ---- A module among rules that derive and read its relation ------------------------------------
+
+MIXED = """
+t(?x, ?z) :- t(?x, ?y), t(?y, ?z) .
+t(?x, ?y) :- e(?x, ?y) .
+t(?y, ?x) :- t(?x, ?y) .
+t(?x, ?z) :- t(?x, ?y), f(?y, ?z) .
+t(?x, ?y) :- w(?x, ?y) .
+w(?x, ?y) :- t(?x, ?z), f(?z, ?y) .
+w(?x, ?y) :- t(?y, ?x), e(?x, ?x) .
+w(?x, ?z) :- w(?x, ?y), w(?y, ?z) .
+t(?x, ?y) :- s(?x), f(?x, ?y), NOT n(?y) .
+s(?y) :- t(?x, ?y), f(?x, ?x) .
+s(?y) :- s(?x), e(?x, ?y) .
+t(?x, ?y) :- t(?x, ?y), n(?x) .
+t(?x, ?y) :- t(?x, ?x), t(?y, ?y), f(?x, ?y) .
+"""
+MIXED_PREDICATES = tuple(
+    Predicate(name, arity) for name, arity in zip("efefntws", (2, 2, 2, 2, 1, 2, 2, 1), strict=True)
+)
+SELDOM = {0: -1, 1: 0, 2: 3}  # by a rule's number: the greatest draw of six that leaves it out
+
+
+@st.composite
+def of_mixed_modules(draw: Draw) -> Random:
+    """Draw some of the mixed rules: the transitive one always, the symmetric one now and then."""
+    rules = [
+        rule
+        for number, rule in enumerate(parse_program(MIXED).rules)
+        if draw(st.integers(0, 5)) > SELDOM.get(number, 2)
+    ]
+    atom = atoms_over(MIXED_PREDICATES, [integer(i) for i in range(draw(sizes(3, 5)))])
+    given = dict.fromkeys(draw(atom) for _ in range(draw(sizes(3, 20))))
     program = Program(rules=tuple(rules), facts=tuple(given))
     return program, steps(draw, program, atom.map(_fact))
 

@@ -30,6 +30,7 @@ from stratalog.plan.rules import Plan, Stratum
 from stratalog.reason import (
     bf,
     bf_c,
+    bf_c_mod,
     closed,
     counting,
     dred,
@@ -54,6 +55,7 @@ ALGORITHMS: dict[str, Maintain] = {
     "bf-c": bf_c.maintain,
     "rematerialise": rematerialise.maintain,
 }
+WITH_MODULES: dict[str, Maintain] = {"dred-c": dred_c_mod.maintain, "bf-c": bf_c_mod.maintain}
 MIXED = "mixed"
 MOST_INSTANCES = 1500  # of a program at one time: beyond, the reference engine is too slow
 KEPT_LABELS = 1 << E.bit | 1 << I.bit
@@ -164,8 +166,14 @@ class ColumnarFacts:
         return {
             (predicate, args)
             for predicate in self.engine.predicates_of(batch)
-            for args in self._terms(self.engine.columns_in(predicate, batch))
+            for args in self._all_terms(predicate, batch)
         }
+
+    def _all_terms(self, predicate: Predicate, batch: Batch) -> Sequence[naive.Row]:
+        """Return the arguments of a predicate's facts, of which a batch has some."""
+        if not predicate.arity:
+            return [()]
+        return self._terms(self.engine.columns_in(predicate, batch))
 
     def _decoded(self, predicate: Predicate, rows: Any) -> Sequence[naive.Row]:
         relation = self.engine.relation(predicate)
@@ -197,14 +205,12 @@ HOSTS: dict[str, Callable[[], Any]] = {
 def chosen(name: str, stratum: Stratum) -> Maintain:
     """Return the algorithm's function; where Counting cannot be used, that of DRed^c.
 
-    Where there are modules, DRed^c-MOD takes the place of DRed^c; what an engine holds as a closure
-    is maintained as that.
+    Where there are modules, the algorithms that know them take the place of DRed^c and B/F^c; what
+    an engine holds as a closure is maintained as that.
     """
     if name == "counting" and not counting.applies_to(stratum):
         name = "dred-c"
-    by_name = ALGORITHMS[name]
-    if name == "dred-c" and stratum.modules:
-        by_name = dred_c_mod.maintain
+    by_name = (WITH_MODULES if stratum.modules else ALGORITHMS).get(name, ALGORITHMS[name])
     return by_name if stratum.closing is None else closed.or_by(by_name)
 
 

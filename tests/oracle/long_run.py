@@ -5,9 +5,9 @@
 
 Work comes in chunks; chunk n is seeded by n: a failing chunk fails again with `--chunk n`, whatever
 ran before it. Each history is followed by every maintenance algorithm and by a mixture of them, of
-`--modules` by those that know rule modules. A life is that of a knowledge base: updates, questions,
-aborts, edits of rules, reopened stores. With `--engines spark` the programs or histories of a chunk
-are renamed apart and run as one.
+`--modules` by those that know rule modules, of `--mixed` by those that prove facts of modules. A
+life is that of a knowledge base: updates, questions, aborts, edits of rules, reopened stores. With
+`--engines spark` the programs or histories of a chunk are renamed apart and run as one.
 """
 
 from __future__ import annotations
@@ -48,6 +48,11 @@ def judge_modules(engine: str, made: updates.Random) -> None:
         follow(made, engine, test_modules.ALGORITHMS, modules=modules)
 
 
+def judge_mixed(engine: str, made: updates.Random) -> None:
+    for modules in ("auto", "paper"):
+        follow(made, engine, test_modules.PROVING, modules=modules)
+
+
 def judge_life(engine: str, life: Life) -> None:
     test_lives.follow(life, engine)
 
@@ -57,6 +62,7 @@ KINDS: dict[str, tuple[st.SearchStrategy[Any], Judge]] = {
     "programs": (strategies.programs(), judge_program),
     "histories": (updates.histories(), judge_history),
     "modules": (updates.of_modules(), judge_modules),
+    "mixed": (updates.of_mixed_modules(), judge_mixed),
     "lives": (lives.lives(), judge_life),
 }
 

@@ -75,10 +75,10 @@ def named(name: str) -> History:
     return history_of(text, *steps)
 
 
-def history_of(text: str, *steps: tuple[str, str]) -> History:
+def history_of(text: str, *steps: tuple[str, str], modules: str = "off") -> History:
     """Return the history of a program whose steps delete and insert the facts of two texts."""
     made = [Update(insert=facts_of(insert), delete=facts_of(delete)) for delete, insert in steps]
-    return History(parse_program(text), made)
+    return History(parse_program(text), made, modules=modules)
 
 
 def facts_of(text: str) -> frozenset[Fact]:

@@ -24,6 +24,9 @@ ALGORITHMS = {
 }
 """The file of `reason/` that each choice of `maintenance` stands for."""
 
+WITH_MODULES = {"dred-c": "dred_c_mod", "bf-c": "bf_c_mod"}
+"""The same, for strata with rule modules; others evaluate the modules' rules like all rules."""
+
 SECONDS_PER_FACT = 3e-7
 """About what it takes to derive a fact again, where its rules have not been seen at work."""
 
@@ -99,7 +102,7 @@ class Maintenance:
 
 def algorithm(name: str, *, has_modules: bool = False) -> Maintain:
     """Return the algorithm of a name, for strata with rule modules or without."""
-    file = "dred_c_mod" if has_modules and name == "dred-c" else ALGORITHMS[name]
+    file = (WITH_MODULES if has_modules else ALGORITHMS).get(name, ALGORITHMS[name])
     found: Maintain = import_module(f"stratalog.reason.{file}").maintain
     return closed.or_by(found) if has_modules else found
 

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from stratalog.facts.engine import BudgetSpentError, Engine
 from stratalog.plan.rules import PlannedRule, Stratum
-from stratalog.reason import bf_c, counting, dred_c, dred_c_mod, rematerialise
+from stratalog.reason import bf_c, bf_c_mod, counting, dred_c, dred_c_mod, rematerialise
 from stratalog.reason.experience import SURELY, Past, Pasts
 from stratalog.reason.update import Changed, Maintain, StratumChanges
 
@@ -92,7 +92,8 @@ def _candidates(stratum: Stratum, *, deletes: bool) -> tuple[str, ...]:
     """Return the algorithms that differ for a stratum: insertion is the same in all."""
     if not stratum.recursive:
         return ("counting",)
-    return ("dred-c", "bf-c") if deletes and not stratum.modules else ("dred-c",)
+    is_exact = any(module.is_alone for module in stratum.modules)  # with nothing to prove
+    return ("dred-c", "bf-c") if deletes and not is_exact else ("dred-c",)
 
 
 def _budget(past: Past, name: str, cost: float, spent: float) -> float:
@@ -152,6 +153,8 @@ class _Trial:
             if name == "dred-c":
                 maintain = dred_c_mod.maintain if stratum.modules else dred_c.maintain
                 return maintain(engine, stratum, changes, self._halfway)
+            if name == "bf-c" and stratum.modules:
+                return bf_c_mod.maintain(engine, stratum, changes)
             return ALGORITHMS[name](engine, stratum, changes)
         except BudgetSpentError:
             engine.roll_back(moment)

@@ -18,7 +18,7 @@ C_r, which the paper's B/F^c does not have, is kept: lines 61 and 68 lower it, i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from stratalog.facts.counts import Count
 from stratalog.facts.engine import Engine
@@ -27,7 +27,7 @@ from stratalog.facts.sets import Batch, FactSet, Over, Supported
 from stratalog.plan.rules import PlannedRule, Stratum
 from stratalog.reason.insertion import insert
 from stratalog.reason.losses import first_losses
-from stratalog.reason.module import lose
+from stratalog.reason.module import reckon
 from stratalog.reason.update import (
     NOTHING,
     STANDING,
@@ -58,16 +58,15 @@ def maintain_by_proof(
     engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChanges, holds: Holds
 ) -> Changed:
     """Update one stratum; `holds` is all that B/F and B/F^c do not share."""
-    proofs = _Proofs(engine, stratum, holds)  # L53
+    proofs = Proofs(engine, stratum, holds)  # L53
     deleted = _delete_unproved(engine, stratum, changes, proofs)  # L54
-    proofs.forget()
-    lose(engine, stratum, deleted)
+    reckon(engine, stratum, proofs.forget(), deleted)
     added = insert(engine, stratum, changes, engine.settle(NOTHING))  # L55
     return Changed(deleted, added)
 
 
 def _delete_unproved(  # L57
-    engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChanges, proofs: _Proofs
+    engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChanges, proofs: Proofs
 ) -> Batch:
     found = first_losses(engine, stratum, changes)  # L58-61
     deleted = []
@@ -79,11 +78,12 @@ def _delete_unproved(  # L57
     return joined(engine, deleted)
 
 
-class _Proofs:
+class Proofs:
     """The facts of a stratum that were checked so far, and those of them that were proved."""
 
     def __init__(self, engine: Engine[PlannedRule], stratum: Stratum, holds: Holds) -> None:
         self._engine = engine
+        self._is_recursive = bool(stratum.recursive)
         self._rules = stratum.recursive
         self._here = Over(stratum.predicates)
         self._holds = holds
@@ -102,33 +102,41 @@ class _Proofs:
         fact in C∖P is disproved, whatever cycles there are.
         """
         engine = self._engine
-        if not self._rules:  # nothing to search: what holds is known at once
+        if not self._is_recursive:  # nothing to search: what holds is known at once
             return engine.settle(doubtful - self._holds(doubtful))
         frontier = engine.settle(doubtful - C)  # L71
         while True:
             self._saturate(frontier)  # L72
             if not engine.settle(doubtful - P):  # L76
                 break
-            limit, unproved = self._next(frontier)
+            self._unfinished[FEW].append(frontier)
+            limit, unproved = self._next()
             if not unproved:
                 break
-            # What was checked in vain so far leads nowhere, unless others prove it.
-            wanted = self._here if limit == FEW else self._here - (C - P)
-            found = engine.bodies_of(
-                self._rules, unproved, STANDING, I | A, wanted, limit
-            )  # L73-75
-            frontier = engine.settle(found.facts - C)
-            if found.unfinished:
-                self._unfinished[MORE if limit == FEW else MANY * limit].append(found.unfinished)
+            frontier = engine.settle(self._needed(unproved, limit) - C)
         return engine.settle(doubtful - P)
 
-    def _next(self, frontier: Batch) -> tuple[int, Batch]:
+    def _next(self) -> tuple[int, Batch]:
         """Return unproved facts to examine, and how many instances of each; none at the end."""
-        limit, unproved = FEW, self._engine.settle(frontier - P)
-        while not unproved and self._unfinished:
+        while self._unfinished:
             limit = min(self._unfinished)
             unproved = self._engine.settle(together(self._unfinished.pop(limit)) - P)
-        return limit, unproved
+            if unproved:
+                return limit, unproved
+        return FEW, self._engine.settle(NOTHING)
+
+    def _needed(self, unproved: Batch, limit: int) -> Batch:
+        """Return the facts that some instances need to derive what is unproved."""
+        return self._examine(self._rules, unproved, limit)
+
+    def _examine(self, rules: Sequence[PlannedRule], heads: Batch, limit: int) -> Batch:
+        """Return the facts that so many instances of rules need; heads with more are put off."""
+        # What was checked in vain so far leads nowhere, unless others prove it.
+        wanted = self._here if limit == FEW else self._here - (C - P)
+        found = self._engine.bodies_of(rules, heads, STANDING, I | A, wanted, limit)  # L73-75
+        if found.unfinished:
+            self._unfinished[MORE if limit == FEW else MANY * limit].append(found.unfinished)
+        return found.facts
 
     def _saturate(self, frontier: Batch) -> None:  # L77
         """Check the frontier, and prove all that follows from it and from what was proved."""
@@ -138,11 +146,18 @@ class _Proofs:
         engine.mark(frontier, C)  # L78
         self._checked.append(frontier)
         known = engine.settle(frontier & Y)
-        found: FactSet = known | self._holds(engine.settle(frontier - known))  # L79-80
-        proved = P | (STANDING - self._here)
+        self._prove(known | self._holds(engine.settle(frontier - known)))  # L79-80
+
+    def _prove(self, found: FactSet) -> None:
+        """Prove what is found and checked, and all that follows."""
         while delta := self._proved_now(found):  # L81-83
-            engine.mark(delta, P)  # L84
-            found = engine.apply(self._rules, proved, I | A, delta)  # L85
+            self._engine.mark(delta, P)  # L84
+            found = self._follows(delta)
+
+    def _follows(self, delta: Batch) -> Batch:
+        """Return what follows from facts just proved, together with others that are proved."""
+        proved = P | (STANDING - self._here)
+        return self._engine.apply(self._rules, proved, I | A, delta)  # L85
 
     # Differs: lines 83 and 86 tell whether the fact was proved; here the label P does.
     def _proved_now(self, found: FactSet) -> Batch:  # L86
@@ -153,9 +168,11 @@ class _Proofs:
             self._delayed.append(delayed)
         return self._engine.settle((found & C) - P)
 
-    def forget(self) -> None:
-        """Take off C, P and Y."""
-        checked = joined(self._engine, self._checked)
+    def forget(self) -> Batch:
+        """Take off C, P and Y, and return what was proved."""
+        checked = joined(self._engine, [self._engine.settle(NOTHING), *self._checked])
+        proved = self._engine.settle(checked & P)
         for label in (C, P):
             self._engine.unmark(checked, label)
         self._engine.unmark(joined(self._engine, self._delayed), Y)
+        return proved

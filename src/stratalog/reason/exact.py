@@ -12,6 +12,7 @@ from stratalog.facts.engine import Engine
 from stratalog.facts.labels import X
 from stratalog.facts.sets import Batch, FactSet, Over, Supported
 from stratalog.plan.rules import Module, ModuleKind, PlannedRule
+from stratalog.reason.paths import supported
 from stratalog.reason.plain import PlainRules
 from stratalog.reason.stc import SymmetricClosure
 from stratalog.reason.tc import TransitiveClosure
@@ -78,6 +79,37 @@ class ExactClosure:
             return lost
         found = self._engine.enclosed(lost)
         return self._paper.rederive(deleted) if found is None else found
+
+    def doubt(self, pos: FactSet, delta: Batch) -> Batch:
+        """Return the pairs that one step of the paper's rules makes with a deleted one."""
+        return self._paper.doubt(pos, delta)
+
+    def paths(self, pos: FactSet, facts: Batch) -> Batch:
+        """Return what lies on the paths of facts."""
+        return self._paper.paths(pos, facts)
+
+    def uncover(self, pos: FactSet, facts: Batch) -> Batch:
+        """Return what else may prove facts."""
+        return self._paper.uncover(pos, facts)
+
+    def prove(self, proved: Batch) -> Batch:
+        """Return what facts in P lead to."""
+        return self._paper.prove(proved)
+
+    def reckon(self, proved: Batch, deleted: Batch) -> None:
+        """Let the closure have the edges that proof and deletion leave; it loses no other pair."""
+        self._paper.reckon(proved, deleted)
+        engine = self._engine
+        checked = engine.settle(proved & self._here)
+        edges = supported(engine, checked)
+        if engine.enclose(edges) is not None:
+            others = engine.settle(checked - edges)
+            engine.disclose(joined(engine, [others, engine.settle(deleted & self._here)]))
+
+    @property
+    def deletes_exactly(self) -> bool:
+        """Whether no other recursive rule derives the relation, or reads it."""
+        return self._is_alone
 
     def support(self, facts: Batch) -> None:
         """Let facts of the closure be edges too, if they hold without the module."""

@@ -5,6 +5,8 @@ Diff (Definition 5) is empty unless rules of a module read an earlier stratum; t
 and `first_gains` find it by these rules. Of the rest module, which counts, all four are one call of
 `engine.apply` each, in the algorithms.
 
+What a module needs to prove facts (doubt, paths, uncover, prove, reckon) is ours, for bf_c_mod.py.
+
 What a module remembers between calls are labels of facts, so that undoing them undoes it.
 """
 
@@ -36,6 +38,28 @@ class Functions(Protocol):
     def support(self, facts: Batch) -> None:
         """Take note of facts that hold without the module, whether they are new or not."""
 
+    def doubt(self, pos: FactSet, delta: Batch) -> Batch:
+        """Return the facts of Iᵖ that the module has derived from Δ, which is deleted, in a step.
+
+        Those that are still proved keep what follows from them; from others, Δ comes again.
+        """
+
+    def paths(self, pos: FactSet, facts: Batch) -> Batch:
+        """Return the facts of Iᵖ that the module needs to prove some facts: on their paths."""
+
+    def uncover(self, pos: FactSet, facts: Batch) -> Batch:
+        """Return what else may prove facts that have no proof by their paths."""
+
+    def prove(self, proved: Batch) -> Batch:
+        """Return what the module derives from facts just marked P and others in P."""
+
+    def reckon(self, proved: Batch, deleted: Batch) -> None:
+        """Let facts be external just if they hold without the module; deletion has ended."""
+
+    @property
+    def deletes_exactly(self) -> bool:
+        """Whether `delete` returns only what is lost."""
+
 
 def functions(
     engine: Engine[PlannedRule], stratum: Stratum, present: FactSet = I
@@ -52,6 +76,12 @@ def _function(engine: Engine[PlannedRule], module: Module, present: FactSet) -> 
         module.predicate, present, symmetric=is_symmetric
     )
     return ExactClosure(engine, module) if kept else printed(engine, module)
+
+
+def reckon(engine: Engine[PlannedRule], stratum: Stratum, proved: Batch, deleted: Batch) -> None:
+    """Let modules know what an algorithm has proved, and deleted, that does not use them."""
+    for module in _of_labels(engine, stratum):
+        module.reckon(proved, deleted)
 
 
 def lose(engine: Engine[PlannedRule], stratum: Stratum, deleted: Batch) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from stratalog.facts.counts import Count
 from stratalog.facts.engine import Engine
-from stratalog.facts.labels import S
+from stratalog.facts.labels import P, S
 from stratalog.facts.sets import Batch, FactSet, Over, Supported
 from stratalog.plan.rules import Module, PlannedRule
 from stratalog.reason.update import NOTHING, STANDING, joined
@@ -62,6 +62,32 @@ class PlainRules:
             derived = engine.apply(self._rules, STANDING | S, STANDING | S, queue)
             queue = engine.settle((derived & lost) - S)
         return self._forget(found)
+
+    def doubt(self, pos: FactSet, delta: Batch) -> Batch:
+        """Return what follows from deleted facts in one step."""
+        derived = self._engine.apply(self._rules, pos, pos, delta)
+        return self._engine.settle((derived & pos) - delta)
+
+    def paths(self, pos: FactSet, facts: Batch) -> Batch:
+        """Return the facts that derive others in one step."""
+        return self._engine.bodies_of(self._rules, facts, pos, pos, self._here).facts
+
+    def uncover(self, pos: FactSet, facts: Batch) -> Batch:  # noqa: ARG002
+        """Return nothing: `paths` looks at all bodies."""
+        return self._engine.settle(NOTHING)
+
+    def prove(self, proved: Batch) -> Batch:
+        """Return what follows in one step from facts just proved, and others."""
+        known = P | (STANDING - self._here)
+        return self._engine.apply(self._rules, known, known, proved)
+
+    def reckon(self, proved: Batch, deleted: Batch) -> None:
+        """Do nothing."""
+
+    @property
+    def deletes_exactly(self) -> bool:
+        """No: what still follows is deleted too."""
+        return False
 
     def support(self, facts: Batch) -> None:
         """Do nothing: the rules look at the facts themselves."""

@@ -9,28 +9,23 @@ Paper lines: 41-63.
 | Q, taken fact by fact      | the batch `queue`, joined at once                           |
 | J, S                       | the label S, taken off in the end                           |
 | R(u, v) ∈ X, R(v, w) ∈ Q   | engine.chain(follow, 1, X, queue)                           |
+
+How pairs are proved, for B/F^c, is in paths.py.
 """
 
 from __future__ import annotations
 
 from stratalog.facts.counts import Count
-from stratalog.facts.engine import Engine
 from stratalog.facts.labels import S, X
-from stratalog.facts.sets import Batch, FactSet, Over, Supported
-from stratalog.plan.rules import Module, PlannedRule
+from stratalog.facts.sets import Batch, FactSet, Supported
+from stratalog.reason.paths import LEFT, RIGHT, PathProofs
 from stratalog.reason.update import joined
 
 NR = Count.NONRECURSIVE
-LEFT, RIGHT = 0, 1  # the atoms of a rule
 
 
-class TransitiveClosure:
+class TransitiveClosure(PathProofs):
     """The functions of a module of one transitive rule."""
-
-    def __init__(self, engine: Engine[PlannedRule], module: Module) -> None:
-        self._engine = engine
-        self._here = Over(frozenset({module.predicate}))
-        self._by = module.chains
 
     def add(self, pos: FactSet, delta: Batch) -> Batch:
         """Return the pairs of the closure that new external facts bring."""
@@ -97,16 +92,6 @@ class TransitiveClosure:
     def support(self, facts: Batch) -> None:
         """Let facts be external that hold without the module."""
         self._engine.mark(self._engine.settle(facts & self._here & Supported(NR)), X)
-
-    def lose(self, deleted: Batch) -> None:
-        """Let deleted facts be external no longer."""
-        self._engine.unmark(self._engine.settle(deleted & self._here), X)
-
-    def gain(self, facts: Batch) -> None:
-        """Let the facts be external that other rules derive, or the user."""
-        here = self._engine.settle(facts & self._here)
-        for count in Count:
-            self._engine.mark(self._engine.settle(here & Supported(count)), X)
 
     def _forget(self, seen: list[Batch]) -> Batch:
         """Return all that was seen, and take the label off."""
