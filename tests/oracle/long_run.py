@@ -96,9 +96,10 @@ def run_together(kind: str, number: int) -> None:
     if kind == "programs":
         together.run(session, number, CHUNK, most=0)
         return
-    for algorithm in together.NAMES:
+    is_modular = kind == "modules"
+    for algorithm in together.MODULAR if is_modular else together.NAMES:
         started = time.monotonic()
-        together.run(session, number, CHUNK, algorithm=algorithm)
+        together.run(session, number, CHUNK, algorithm=algorithm, modules=is_modular)
         seconds = time.monotonic() - started
         sys.stdout.write(f"spark: {CHUNK} histories by {algorithm} in {seconds:.1f} s\n")
         sys.stdout.flush()

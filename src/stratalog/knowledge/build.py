@@ -22,7 +22,6 @@ from stratalog.lang.terms import SAME_AS
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.facts import EncodedFacts
 from stratalog.pipeline.publish import check_target
-from stratalog.plan.modules import without_modules
 from stratalog.plan.program import plan_program
 from stratalog.plan.rules import Plan
 from stratalog.reason import seminaive
@@ -77,7 +76,6 @@ def _materialise(given: object, facts: object, options: Options, report: Reporte
         host, warning = _on_spark(host, options, dictionary, error)
         warnings.append(warning)
         report("reason", AGAIN)
-        plan = without_modules(plan)
         rounds = run(host, plan, options, report)
     phases = {
         "parse": parsed - begun,

@@ -70,16 +70,16 @@ def choose(options: Options, dictionary: Dictionary, facts: int) -> Choice:
 def modules_for(options: Options, dictionary: Dictionary, facts: int) -> str:
     """Return how rules are planned that special algorithms know.
 
-    Spark follows modules in updates of a store that has them, and does not materialise by them.
+    Spark follows closures; the paper's algorithms it follows only in updates of a store.
     """
     is_spark = choose(options, dictionary, facts).engine == "spark"
     if is_spark and options.modules == "paper":
         raise EngineError(
             "E121",
-            f"modules={options.modules!r} is not supported on Spark yet",
-            help='leave it out there, or choose engine="columnar"',
+            f"modules={options.modules!r} is not supported on Spark",
+            help='modules="auto" closes relations there too; or choose engine="columnar"',
         )
-    return "off" if is_spark else options.modules
+    return options.modules
 
 
 def has_spark() -> bool:

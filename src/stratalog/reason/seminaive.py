@@ -47,8 +47,9 @@ def materialise(
         derived = engine.apply(stratum.nonrecursive, I, I, count=nonrecursive)
         delta = engine.settle((E & here) | derived)  # L3
         if stratum.closing is not None and engine.hold(stratum.closing, delta):
-            rounds += 1
-            watch(s, rounds, len(delta))
+            if delta:
+                rounds += 1
+                watch(s, rounds, len(delta))
             continue
         if stratum.modules:  # Algorithm 2
             modules = functions(engine, stratum)

@@ -7,6 +7,7 @@ import pytest
 
 from stratalog.bench.failures import Inexpressible
 from stratalog.bench.inputs import write_input
+from stratalog.bench.on_spark.closures import closure_rows
 from stratalog.bench.on_spark.run import _report
 from stratalog.generate.workload import Workload
 from stratalog.lang.parse import parse_program
@@ -70,3 +71,15 @@ def test_the_table_tells_ratios_and_what_is_wanted():
     many = {"name": "Claros_LE", "seconds": 40.0, "facts": 9, "rounds": 2}
     more = _report("spark", "", {**figures, "many_rules": many})
     assert more.rows[-1] == ["Claros_LE", 40.0, None, "< 300"]
+
+
+def test_joins_beyond_the_limit_are_told_as_that():
+    found = {
+        "limit": 300.0, "nodes": 10_000, "edges": 100_000, "stages": 1, "facts": 22,
+        "seconds": {"closure": 6.0, "joins": None, "loop": 150.0},
+    }  # fmt: skip
+    assert closure_rows(found) == [
+        ["paths of 10,000 nodes: the PySpark loop", 150.0, 25.0, "> 25"],
+        ["paths of 10,000 nodes: our rounds of joins", "> 300", "> 50.0", "> 25"],
+        ["paths of 10,000 nodes: by closure, 1 stage", 6.0, None, None],
+    ]

@@ -62,7 +62,9 @@ def rounds_of_a_chain(spark: SparkSession) -> dict[str, float]:
 
 def _materialised(spark: SparkSession) -> PerRound:
     chain = {"e": [(node, node + 1) for node in range(NODES)], "p0": [(0, 0)]}
-    with stratalog.materialise(_rules(), chain, engine="spark", spark=spark, progress=False) as kb:
+    with stratalog.materialise(
+        _rules(), chain, engine="spark", spark=spark, modules="off", progress=False
+    ) as kb:
         phases, rounds = kb.stats["phases"], int(kb.stats["rounds"])
         return PerRound((phases["load"] + phases["reason"]) / rounds, rounds)
 

@@ -202,7 +202,8 @@ def _claros(spark: SparkSession, folder: Path, problems: list[str]) -> dict[str,
     chosen, _ = chosen_sets([MANY_RULES], folder)
     given = chosen[0].rules_in(folder), chosen[0].files_in(folder)
     expected = stratalog.materialise(*given, engine="columnar", modules="off", progress=False)
-    with stratalog.materialise(*given, engine="spark", spark=spark, progress=False) as kb:
+    options: dict[str, Any] = {"engine": "spark", "spark": spark, "modules": "off"}
+    with stratalog.materialise(*given, progress=False, **options) as kb:
         problems += _differences(_sums(kb), _sums(expected), MANY_RULES)
         told = {key: kb.stats[key] for key in ("facts", "rounds")}
         return {"name": MANY_RULES, "seconds": _reasoning(kb), **told}

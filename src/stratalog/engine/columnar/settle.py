@@ -32,9 +32,10 @@ def settle(engine: ColumnarEngine, described: FactSet) -> ColumnarBatch:
         bound = bound.left
     if isinstance(bound, ColumnarBatch) and (bound is described or not bound):
         return bound  # nothing is left of nothing, as in the last round of every algorithm
-    rows = _rows(engine, described)
-    regions = settle_regions(engine, described)
-    return ColumnarBatch({n: r for n, r in rows.items() if r.size}, regions)
+    rows = {n: r for n, r in _rows(engine, described).items() if r.size}
+    if isinstance(bound, ColumnarBatch) and not bound.regions:
+        return ColumnarBatch(rows)
+    return ColumnarBatch(rows, settle_regions(engine, described))
 
 
 def _rows(engine: ColumnarEngine, described: FactSet) -> Rows:

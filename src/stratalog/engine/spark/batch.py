@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from weakref import WeakSet
 
 from stratalog.engine.columnar.batch import ColumnarBatch
 from stratalog.engine.spark.segments import Key, Segment, Table
@@ -25,13 +26,17 @@ class Part:
     view: str
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class SparkBatch(Batch):
     """Distinct facts: those of whole cells, of parts of other cells, and rows of the overlay."""
 
     cells: Cells = field(default_factory=dict)
     parts: tuple[Part, ...] = ()
     local: ColumnarBatch = NO_ROWS
+
+    def __post_init__(self) -> None:
+        if self.cells or self.parts:
+            _alive.add(self)
 
     def __len__(self) -> int:
         whole = sum(segment.count(keys) for segment, keys in self.cells.items())
@@ -41,4 +46,13 @@ class SparkBatch(Batch):
         return bool(self.cells or self.parts or self.local)
 
 
+_alive: WeakSet[SparkBatch] = WeakSet()
+
 NOTHING = SparkBatch()
+
+
+def in_use() -> set[Segment]:
+    """Return the segments whose cells somebody has: they are not to be replaced by others."""
+    batches = list(_alive)
+    found = {segment for batch in batches for segment in batch.cells}
+    return found | {part.segment for batch in batches for part in batch.parts}

@@ -89,6 +89,20 @@ class Contents:
             found = self.session.fetched(reader.sources(source))
         return [ids(found, f"c{i}") for i in range(arity)], found.num_rows
 
+    def supported(self, predicate: Predicate, described: FactSet, most: int) -> list[Ids]:
+        """Return the columns of stored facts in a set with a count above zero, or of too many."""
+        self.facts.compact_counts()
+        number = self.facts.number(predicate)
+        is_member = self.facts.member(described, [number])
+        parts = self.facts.table_of(number).select(is_member, ", nr, r")
+        if not parts:
+            return [np.empty(0, np.uint32) for _ in range(predicate.arity)]
+        names = ", ".join(f"c{i}" for i in range(predicate.arity))
+        text = f"SELECT {names} FROM ({' UNION ALL '.join(parts)}) WHERE nr > 0 OR r > 0"  # noqa: S608
+        with self.session.described(f"reading what supports {predicate.name}"):
+            found = self.session.fetched(self.session.sql(f"{text} LIMIT {most + 1}"))
+        return [ids(found, f"c{i}") for i in range(predicate.arity)]
+
     def size(self, predicate: Predicate, described: FactSet = I) -> int:
         """Return how many facts of the predicate are in a set of labels."""
         self.take_in()

@@ -42,6 +42,12 @@ class Written:
         self.rows = int(self._builder.materializedRowCount())
         return found
 
+    def fill(self) -> None:
+        """Write all rows: one action of one stage."""
+        self._work.count_action()
+        self._blocks.count()
+        self.rows = int(self._builder.materializedRowCount())
+
     def check(self, rows: int) -> None:
         """Raise unless what is read back is what was written."""
         if rows != self.rows:

@@ -19,9 +19,10 @@ from stratalog.engine.columnar.joins import rule_text
 from stratalog.engine.columnar.planned import RuleIndex
 from stratalog.engine.columnar.settle import settle as settle_rows
 from stratalog.engine.spark.backward import Backward
-from stratalog.engine.spark.batch import NOTHING, SparkBatch
+from stratalog.engine.spark.batch import NOTHING, SparkBatch, in_use
 from stratalog.engine.spark.contents import Contents
 from stratalog.engine.spark.deriving import Change, Derived
+from stratalog.engine.spark.enclosures import Enclosures
 from stratalog.engine.spark.nearby import Nearby
 from stratalog.engine.spark.reading import Meaning, Reader, deltas
 from stratalog.engine.spark.settle import (
@@ -31,8 +32,10 @@ from stratalog.engine.spark.settle import (
     scanned,
     with_rows,
 )
+from stratalog.engine.spark.spelled import SpelledOut
+from stratalog.facts.closing import Closing
 from stratalog.facts.counts import Count
-from stratalog.facts.engine import Bodies, BudgetSpentError, Regrouped, WithoutClosures
+from stratalog.facts.engine import Bodies, BudgetSpentError, Regrouped
 from stratalog.facts.limits import Limits
 from stratalog.facts.sets import Batch, FactSet, Label
 from stratalog.facts.terms import Terms
@@ -47,18 +50,19 @@ if TYPE_CHECKING:
 LARGEST_OVERLAY = sized(200_000, 6)  # facts: more become a segment before the next update
 
 
-class SparkEngine(WithoutClosures, Contents):
+class SparkEngine(SpelledOut, Contents):
     """Reasoning over facts in Spark, driven from this process."""
 
     def __init__(self, spark: SparkSession, terms: Terms, limits: Limits | None = None) -> None:
         super().__init__(spark, terms, limits)
         self.costs = Costs()
         self._indexes: dict[int, RuleIndex] = {}
-        self._is_updating = False
+        self.is_updating = False
         self._done = 0
         self._most_work: int | None = None
         self._deadline = inf
         self._level = self._round = 0
+        self._enclosures = Enclosures(self)
 
     def begin_overlay(self) -> None:
         super().begin_overlay()
@@ -72,7 +76,7 @@ class SparkEngine(WithoutClosures, Contents):
         if isinstance(described, SparkBatch):
             return described
         self.take_in()
-        if not self._is_updating and not self.overlay.facts_stored():
+        if not self.is_updating and not self.overlay.facts_stored():
             try:
                 return self._settling.settle(described)
             except NotWholeCellsError:  # then it is a matter of facts, not of cells
@@ -111,7 +115,7 @@ class SparkEngine(WithoutClosures, Contents):
         bit = 1 << label.bit
         is_cut = any((p.segment.labels[p.key] & bit > 0) != is_set for p in batch.parts)
         local = batch.local
-        if self._is_updating or is_cut:
+        if self.is_updating or is_cut:
             local = self.as_rows(batch)
         else:
             for segment, keys in batch.cells.items():
@@ -166,6 +170,26 @@ class SparkEngine(WithoutClosures, Contents):
         rows = self.as_rows(edges), self.as_rows(spokes)
         return self.find(connections(self.overlay, *rows), store=True)
 
+    # -- closures
+
+    def keep_closure(self, predicate: Predicate, present: FactSet, *, symmetric: bool) -> bool:
+        return self._enclosures.keep(predicate, present, symmetric=symmetric)
+
+    def drop_closures(self, predicates: frozenset[Predicate]) -> None:
+        self._enclosures.drop(predicates)
+
+    def hold(self, closing: Closing, edges: Batch) -> bool:
+        return self._enclosures.hold(closing, checked(edges))
+
+    def enclose(self, edges: Batch) -> SparkBatch | None:
+        return self._enclosures.enclose(checked(edges))
+
+    def disclose(self, edges: Batch) -> SparkBatch | None:
+        return self._enclosures.disclose(checked(edges))
+
+    def enclosed(self, facts: Batch) -> SparkBatch | None:
+        return self._enclosures.enclosed(checked(facts))
+
     def _derived(
         self,
         versions: Sequence[Version],
@@ -180,7 +204,7 @@ class SparkEngine(WithoutClosures, Contents):
         begun = time.perf_counter()
         is_bulk = self._is_bulk(versions)
         if is_bulk:
-            self.facts.merge([*plus.cells, *minus.cells])
+            self.facts.merge(in_use())
         else:  # who is fetched brings exact counts along
             plus, minus = (SparkBatch(local=self.as_rows(each)) for each in (plus, minus))
             self.facts.compact_counts()
@@ -189,19 +213,19 @@ class SparkEngine(WithoutClosures, Contents):
         near, far = self._nearby.divided(versions, meanings)
         parts = [self._nearby.derived(near, meanings, change)] if near else []
         if far:
-            parts.append(self._joined(far, meanings, change, is_bulk=is_bulk))
+            parts.append(self.joined(far, meanings, change, is_bulk=is_bulk))
         found = self.deriving.together(parts)
         self._note_costs(versions, found.derivations, time.perf_counter() - begun)
         self._check(versions)
         return found.batch
 
-    def _joined(
+    def joined(
         self,
         versions: Sequence[Version],
         meanings: dict[Role, Meaning],
         change: Change,
         *,
-        is_bulk: bool,
+        is_bulk: bool = True,
     ) -> Derived:
         """Enter what versions derive that Spark joins."""
         numbers = {self.facts.number(v.rule.head.predicate) for v in versions}
@@ -238,7 +262,7 @@ class SparkEngine(WithoutClosures, Contents):
 
     def _is_bulk(self, versions: Sequence[Version]) -> bool:
         """Return whether what is derived goes into segments: no fact of its kind is elsewhere."""
-        if self._is_updating:
+        if self.is_updating:
             return False
         heads = (self.overlay.relations.get(v.rule.head.predicate) for v in versions)
         return not any(relation is not None and relation.rows for relation in heads)
@@ -285,6 +309,7 @@ class SparkEngine(WithoutClosures, Contents):
     def begin(self) -> None:
         self.take_in()
         self.facts.compact_counts()
+        self.facts.divide()
         if self.overlay.facts_stored() > LARGEST_OVERLAY:
             self.flush()
         self.costs.begin()
@@ -305,7 +330,7 @@ class SparkEngine(WithoutClosures, Contents):
         self._set_updating(is_updating=False)
 
     def _set_updating(self, *, is_updating: bool) -> None:
-        self._is_updating = is_updating
+        self.is_updating = is_updating
         self.fetching.look_ahead(is_updating=is_updating)
 
     def flush(self) -> None:
@@ -343,7 +368,7 @@ class SparkEngine(WithoutClosures, Contents):
         """Return what a round does, for those who watch Spark's jobs."""
         rules = {version.rule.index: version.rule for version in versions}
         first = next(iter(rules.values()))
-        where = "update" if self._is_updating else f"level {self._level}, round {self._round}"
+        where = "update" if self.is_updating else f"level {self._level}, round {self._round}"
         number = f"{len(rules)} rules, e.g. " if len(rules) > 1 else ""
         return f"{where}: {number}r{first.index} {first.head.predicate.name}"
 

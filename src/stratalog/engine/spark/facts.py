@@ -195,15 +195,30 @@ class Facts:
     def _load(self, width: int, tables: list[pa.Table]) -> None:
         rows = sum(table.num_rows for table in tables)
         with self.work.described(f"loading {rows:,} facts"):
-            frame = self._spool.frame(tables, tables[0].schema, rows)
-            key = columns(width)
-            hint = f"/*+ REPARTITION({self.work.partitions}, {key}) */"
-            divided = f"SELECT * FROM (SELECT {hint} {key} FROM {{rows}}) SORT BY p"  # noqa: S608
-            frame = self.work.spark.sql(divided, rows=frame)
-            kept, tally = self.write(frame, "NULL", "NULL", "1L")
-        body = f"SELECT {key}, 0 AS w, 1L AS nr, 0L AS r FROM {kept.view}"  # noqa: S608
+            self._handed_over(width, tables, rows, 1, 1 << E.bit)
+
+    def _handed_over(
+        self, width: int, tables: list[pa.Table], rows: int, nr: int, label: int
+    ) -> Segment:
+        """Return a new segment of rows of the driver, all with one count and one label word."""
+        frame = self._spool.frame(tables, tables[0].schema, rows)
+        key = columns(width)
+        hint = f"/*+ REPARTITION({self.work.partitions}, {key}) */"
+        divided = f"SELECT * FROM (SELECT {hint} {key} FROM {{rows}}) SORT BY p"  # noqa: S608
+        frame = self.work.spark.sql(divided, rows=frame)
+        kept, tally = self.write(frame, "NULL", "NULL", "1L")
+        body = f"SELECT {key}, 0 AS w, {nr}L AS nr, 0L AS r FROM {kept.view}"  # noqa: S608
         found = {Key(number): count for (number, _, _), (count, _) in tally.items()}
-        self.table(width).add(kept, body, found, 1 << E.bit)
+        return self.table(width).add(kept, body, found, label)
+
+    def add_new(self, predicate: Predicate, given: Sequence[Ids], size: int) -> Segment:
+        """Return a new segment of facts that nobody knows, without marks and counts."""
+        width = width_of(predicate.arity)
+        rows = arrow_rows(self.number(predicate), given, size, width)
+        with self.work.described(f"taking in {size:,} facts of {predicate.name}"):
+            made = self._handed_over(width, [rows], size, 0, 0)
+        self.let_go()
+        return made
 
     def _load_states(self, width: int, tables: list[pa.Table], others: str = "") -> None:
         """Write facts with marks and counts, and those that another statement gives."""
@@ -330,9 +345,24 @@ class Facts:
         free = [s for s in table.segments if id(s) not in apart]
         segments = free[_first_of_tail([s.written.rows for s in free]) :]
         with self.work.described("merging facts of several rounds"):
-            parts = " UNION ALL ".join(_stated(table.width, s, s.labels) for s in segments)
-            text = f"SELECT * FROM ({parts}) SORT BY p"  # noqa: S608
-            self._replace(table, {s: list(s.labels) for s in segments}, text)
+            self._write_again(table, segments)
+
+    def divide(self) -> None:
+        """Divide all facts as statements do that look for facts: some were written as they came."""
+        for table in self.tables.values():
+            undivided = [segment for segment in table.segments if not segment.is_divided]
+            if undivided:
+                with self.work.described("dividing facts anew"):
+                    self._write_again(table, undivided)
+
+    def _write_again(self, table: Table, segments: Sequence[Segment]) -> None:
+        """Write one segment in place of several."""
+        parts = " UNION ALL ".join(_stated(table.width, s, s.labels) for s in segments)
+        hint = ""
+        if not all(segment.is_divided for segment in segments):
+            hint = f"/*+ REPARTITION({self.work.partitions}, {columns(table.width)}) */ "
+        text = f"SELECT * FROM (SELECT {hint}* FROM ({parts})) SORT BY p"  # noqa: S608
+        self._replace(table, {s: list(s.labels) for s in segments}, text)
 
     def _replace(
         self,

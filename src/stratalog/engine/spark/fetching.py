@@ -120,6 +120,17 @@ class Fetching:
         """Return those of the facts that are stored, or all, then new ones without a mark."""
         known = list(given)
         self._look_up(known, store=store)
+        return self._rows_of(known)
+
+    def store_new(self, given: Iterable[Encoded]) -> ColumnarBatch:
+        """Return facts, of which no segment has those that are not here."""
+        known = list(given)
+        for facts in known:
+            self._take(_absent(*_chosen(facts, self._overlay.unknown(*facts))), store=True)
+        return self._rows_of(known)
+
+    def _rows_of(self, known: Sequence[Encoded]) -> ColumnarBatch:
+        """Return the rows of those facts that are here."""
         rows = [
             (self._overlay.relation(predicate).number, self._found(predicate, constants, size))
             for predicate, constants, size in known

@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from stratalog.plan.rules import Stratum
+from stratalog.plan.rules import ModuleKind, Stratum
 from stratalog.plan.stratify import levels
 
 
 def merged_levels(strata: Sequence[Stratum]) -> tuple[Stratum, ...]:
-    """Return a stratum per level; a rule stays recursive only if it is so in its component."""
+    """Return a stratum per level, and those that are a closure of a shape that modules do not have.
+
+    A rule stays recursive only if it is so in its component.
+    """
     by_level: dict[int, list[Stratum]] = defaultdict(list)
     for stratum, level in zip(strata, levels(strata), strict=True):
         by_level[level].append(stratum)
-    return tuple(_together(by_level[level]) for level in sorted(by_level))
+    return tuple(merged for level in sorted(by_level) for merged in _divided(by_level[level]))
+
+
+def _divided(strata: Sequence[Stratum]) -> Iterator[Stratum]:
+    """Yield what only a stratum of its own tells to be a closure, and all others as one."""
+    others = [stratum for stratum in strata if not _is_closure(stratum)]
+    yield from (stratum for stratum in strata if _is_closure(stratum))
+    if others:
+        yield _together(others)
+
+
+def _is_closure(stratum: Stratum) -> bool:
+    return any(module.kind is ModuleKind.CLOSURE for module in stratum.modules)
 
 
 def _together(strata: Sequence[Stratum]) -> Stratum:
@@ -24,5 +40,5 @@ def _together(strata: Sequence[Stratum]) -> Stratum:
         frozenset(p for stratum in strata for p in stratum.predicates),
         tuple(rule for stratum in strata for rule in stratum.nonrecursive),
         tuple(rule for stratum in strata for rule in stratum.recursive),
-        tuple(module for stratum in strata for module in stratum.modules),
+        tuple(replace(m, closing=None) for stratum in strata for m in stratum.modules),
     )

@@ -50,6 +50,7 @@ class Segment:
     body: str
     rows: Mapping[Key, int]
     labels: dict[Key, int] = field(default_factory=dict)
+    is_divided: bool = True  # among partitions by all columns, or as rows came
     of_predicate: dict[int, list[Key]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -130,9 +131,18 @@ class Table:
     held: list[Written] = field(default_factory=list)  # of batches alone
     made: int = 0
 
-    def add(self, written: Written, body: str, rows: Mapping[Key, int], label: int = 0) -> Segment:
+    def add(
+        self,
+        written: Written,
+        body: str,
+        rows: Mapping[Key, int],
+        label: int = 0,
+        *,
+        is_divided: bool = True,
+    ) -> Segment:
         """Return a new segment, all of whose facts have one label word."""
-        segment = Segment(self.made, written, body, rows, dict.fromkeys(rows, label))
+        labels = dict.fromkeys(rows, label)
+        segment = Segment(self.made, written, body, rows, labels, is_divided)
         self.made += 1
         self.segments.append(segment)
         return segment

@@ -61,6 +61,10 @@ class Work:
             self.spark.conf.set(key, value)
         self.expect(0)
 
+    def setting(self, name: str) -> str | None:
+        """Return what the user's session says of a setting."""
+        return self._users.conf.get(name, None)
+
     def expect(self, rows: int) -> None:
         """Choose the number of partitions, for so many facts; it stays as it is from then on."""
         cores = int(self.context.defaultParallelism)

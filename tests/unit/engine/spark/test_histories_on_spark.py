@@ -12,3 +12,7 @@ from tests.oracle import together
 
 def test_random_histories_are_followed(spark: Any):
     together.run(spark, number=0, size=4, most=3)
+
+
+def test_random_histories_with_modules_are_followed(spark: Any):
+    together.run(spark, number=1, size=3, most=3, modules=True)

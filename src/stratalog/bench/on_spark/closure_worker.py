@@ -1,0 +1,113 @@
+"""The paths of a random graph on Spark: by closure, by rounds of joins, by the PySpark loop.
+
+    python -m stratalog.bench.on_spark.closure_worker FOLDER WAY AMOUNTS
+
+AMOUNTS is a JSON object. Each line on standard output is a JSON object: {"stage": ...}, at last
+{"result": ...}.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import stratalog
+from stratalog import spark as sessions
+from stratalog.bench.inputs import write_input
+from stratalog.bench.on_spark.worker import SETTINGS
+from stratalog.bench.systems.base import Told
+from stratalog.bench.systems.pyspark_loop import PySparkLoop
+from stratalog.generate.graphs import dag
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from stratalog.generate.workload import Workload
+
+CLOSURE, JOINS, LOOP = "closure", "joins", "loop"
+MODULES = {CLOSURE: "auto", JOINS: "off"}
+WARM = {"nodes": 200, "edges": 400}
+LISTING = "listing "  # how jobs begin that list the pairs of closures
+
+
+def measure(folder: Path, way: str, amounts: dict[str, int], told: Told) -> dict[str, Any]:
+    """Return the least seconds of some runs, how many facts there are, and how many stages."""
+    told("starting Spark")
+    spark = sessions.session("local[2]", SETTINGS)
+    runs = amounts.pop("runs")
+    run = _loop if way == LOOP else _engine
+    told("a small graph, to warm up")
+    run(spark, folder / "warm", way, dag(**WARM, recursion="both"), _quiet)
+    made = dag(**amounts, recursion="both")
+    found = [run(spark, folder / str(turn), way, made, told) for turn in range(runs)]
+    stages = _stages(spark)
+    sessions.stop()
+    (facts,) = {facts for _, facts in found}
+    return {"seconds": min(seconds for seconds, _ in found), "facts": facts, "stages": stages}
+
+
+def _engine(
+    spark: SparkSession, _: Path, way: str, made: Workload, told: Told
+) -> tuple[float, int]:
+    """Return the seconds of loading and reasoning on the Spark engine, and how many facts."""
+    given = made.rules, {"edge": made.facts["edge"]}
+    told("reason")
+    options: dict[str, Any] = {"engine": "spark", "spark": spark, "progress": False}
+    with stratalog.materialise(*given, modules=MODULES[way], **options) as kb:
+        phases = kb.stats["phases"]
+        return float(phases["load"] + phases["reason"]), int(kb.stats["facts"])
+
+
+def _loop(
+    spark: SparkSession, folder: Path, _: str, made: Workload, told: Told
+) -> tuple[float, int]:
+    """Return the seconds of the loop that one writes by hand, and how many facts."""
+    loop = PySparkLoop(write_input(made, folder), spark)
+    told("reason")
+    begun = time.perf_counter()
+    loop.load()
+    loop.reason()
+    seconds = time.perf_counter() - begun
+    facts = sum(loop.count(predicate) for predicate in loop.predicates())
+    spark.catalog.clearCache()
+    return seconds, facts
+
+
+def _stages(spark: SparkSession) -> int:
+    """Return the most stages of a job that listed the pairs of a closure, 0 if there was none."""
+    context: Any = spark.sparkContext
+    jobs = context._jsc.sc().statusStore().jobsList(None)  # noqa: SLF001  # no public way
+    found = (jobs.apply(i) for i in range(jobs.size()))
+    return max(
+        (
+            int(job.stageIds().size())
+            for job in found
+            if job.description().isDefined() and job.description().get().startswith(LISTING)
+        ),
+        default=0,
+    )
+
+
+def _quiet(_: str) -> None:
+    """Tell nothing."""
+
+
+def main(folder: str, way: str, amounts: str) -> None:
+    """Measure, and tell how it went."""
+    answers = os.dup(1)
+    os.dup2(2, 1)  # what libraries print is no answer
+
+    def tell(**message: Any) -> None:  # noqa: ANN401  # what JSON can hold
+        os.write(answers, json.dumps(message).encode() + b"\n")
+
+    tell(stage="starting")
+    found = measure(Path(folder), way, json.loads(amounts), lambda stage: tell(stage=stage))
+    tell(result=found)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
