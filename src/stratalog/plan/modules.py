@@ -12,7 +12,7 @@ from dataclasses import replace
 from stratalog.lang.syntax import Atom, Predicate, Variable
 from stratalog.plan.chains import chains_of
 from stratalog.plan.closings import PAIR, closing_of, is_plain
-from stratalog.plan.rules import Module, ModuleKind, Plan, PlannedRule, Stratum
+from stratalog.plan.rules import Module, ModuleKind, PlannedRule, Stratum
 
 
 def with_modules(stratum: Stratum, *, is_exact: bool) -> Stratum:
@@ -41,12 +41,6 @@ def _whole(stratum: Stratum) -> Module | None:
         own = next(rule for rule in rules if rule.head.predicate == predicate)
         known = Module(ModuleKind.CLOSURE, predicate, rules, chains_of(own))
     return replace(known, closing=closing, is_exact=True, is_alone=True)
-
-
-def without_modules(plan: Plan) -> Plan:
-    """Return a plan whose recursive rules are all evaluated, and counted, alike."""
-    strata = tuple(replace(s, modules=()) if s.modules else s for s in plan.strata)
-    return replace(plan, strata=strata, modules="off")
 
 
 def _module(stratum: Stratum, predicate: Predicate) -> Module | None:

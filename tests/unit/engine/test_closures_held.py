@@ -97,14 +97,14 @@ def rows(table: pa.Table) -> set[tuple[Any, ...]]:
 
 
 def test_a_change_of_a_large_component_lists_nothing():
-    chain = [(n, n + 1) for n in range(3000)]
+    chain = [(n, n + 1) for n in range(300)]
     kb = sl.materialise(SYMMETRIC, {"t": chain}, engine="columnar")
-    assert len(kb["t"]) == 3001**2
+    assert len(kb["t"]) == 301**2
     before = kb._host.engine.work()
-    changes = kb.update(delete={"t": chain[1500:1501]})
-    assert changes.removed.sizes == {"t": 2 * 1501 * 1500}
+    changes = kb.update(delete={"t": chain[150:151]})
+    assert changes.removed.sizes == {"t": 2 * 151 * 150}
     assert kb._host.engine.work() - before < 100
-    assert kb._host.engine.relations[kb._predicate("t")].rows == 3000
+    assert kb._host.engine.relations[kb._predicate("t")].rows == 300
 
 
 @pytest.mark.parametrize("shape", SHAPES)
