@@ -17,19 +17,17 @@ from stratalog.engine.columnar.backward import Backward
 from stratalog.engine.columnar.batch import ColumnarBatch
 from stratalog.engine.columnar.closures.closure import BUDGET
 from stratalog.engine.columnar.components import connections
-from stratalog.engine.columnar.contents import Contents
 from stratalog.engine.columnar.costs import Costs, RuleProfile
 from stratalog.engine.columnar.enclosures import Enclosures
 from stratalog.engine.columnar.evaluate import Evaluation
 from stratalog.engine.columnar.joins import rule_text
-from stratalog.engine.columnar.journal import Journal
 from stratalog.engine.columnar.planned import Planned, Planner, RuleIndex
-from stratalog.engine.columnar.relation import NONE, Ids, Relation
+from stratalog.engine.columnar.relation import NONE, Ids
 from stratalog.engine.columnar.saturate import Saturation
 from stratalog.engine.columnar.settle import settle
-from stratalog.engine.columnar.settle_regions import view_of
 from stratalog.engine.columnar.statistics import RelationStatistics
 from stratalog.engine.columnar.threads import Threads
+from stratalog.engine.columnar.undoable import Undoable
 from stratalog.engine.columnar.virtual import Virtual
 from stratalog.facts.closing import Closing
 from stratalog.facts.counts import Count
@@ -38,7 +36,6 @@ from stratalog.facts.labels import DELTA, DELTA_NEGATED, I
 from stratalog.facts.limits import Limits
 from stratalog.facts.sets import Batch, FactSet, Label
 from stratalog.facts.terms import Terms
-from stratalog.kernels import marks
 from stratalog.kernels.modes import LOWER, UNCOUNTED
 from stratalog.lang.syntax import Predicate
 from stratalog.lang.terms import Term
@@ -47,7 +44,6 @@ from stratalog.plan.rules import PlannedRule
 
 Columns = Sequence[Ids] | npt.NDArray[np.uint32]
 
-SCAFFOLDING = (DELTA, DELTA_NEGATED)  # marks that no call leaves on a fact
 NOTHING = ColumnarBatch({})
 
 Deltas = tuple[frozenset[Predicate], frozenset[Predicate]]
@@ -61,7 +57,7 @@ class _Chain(NamedTuple):
     rules: RuleIndex
 
 
-class ColumnarEngine(Contents):
+class ColumnarEngine(Undoable):
     """Reasoning over the contents of relations."""
 
     def __init__(self, terms: Terms, limits: Limits | None = None, threads: int = 1) -> None:
@@ -73,7 +69,6 @@ class ColumnarEngine(Contents):
         self._evaluation = Evaluation(self)
         self._saturation = Saturation(self)
         self._backward = Backward(self)
-        self._journal: Journal | None = None
         self._most_work: int | None = None
         self._deadline = inf
         self._rule_indexes: dict[int, RuleIndex] = {}
@@ -104,28 +99,6 @@ class ColumnarEngine(Contents):
 
     def settle(self, described: FactSet) -> ColumnarBatch:
         return settle(self, described)
-
-    def mark(self, batch: Batch, label: Label) -> None:
-        self._mark_regions(batch, label, wanted=True)
-        for relation, rows in self.parts(batch):
-            if self._journal is not None and label not in SCAFFOLDING:
-                self._journal.marks(relation, rows, label.bit, was_set=False)
-            marks.set_bits(relation.labels, rows, np.uint16(1 << label.bit))
-            relation.changes += 1
-
-    def unmark(self, batch: Batch, label: Label) -> None:
-        self._mark_regions(batch, label, wanted=False)
-        for relation, rows in self.parts(batch):
-            if self._journal is not None and label not in SCAFFOLDING:
-                self._journal.marks(relation, rows, label.bit, was_set=True)
-            marks.clear_bits(relation.labels, rows, np.uint16(0xFFFF ^ (1 << label.bit)))
-            relation.changes += 1
-
-    def _mark_regions(self, batch: Batch, label: Label, *, wanted: bool) -> None:
-        """Put a mark on pairs of closures, or take it off; undone with the closure's change."""
-        for relation, (regions, _) in self.listed(batch):
-            view_of(relation).mark(regions, label.bit, wanted=wanted)
-            relation.changes += 1
 
     def apply(  # the operator's own arguments
         self,
@@ -181,13 +154,12 @@ class ColumnarEngine(Contents):
                 self._begin(neg_delta, DELTA_NEGATED, index),
             )
             planned = self.planner.planned(versions(begun), *sets, mode)
-            if self._journal is not None:
-                self._journal.remember({p.head for p in planned}, count)
+            self.remember({p.head for p in planned}, count)
             self._evaluation.run(planned)
         finally:
             try:
                 heads = {p.head.number: p.head for p in planned}
-                touched = {n: self._take(relation, count) for n, relation in heads.items()}
+                touched = {n: self.take(relation, count) for n, relation in heads.items()}
             finally:
                 self._end(pos_delta, DELTA, index)
                 self._end(neg_delta, DELTA_NEGATED, index)
@@ -247,43 +219,9 @@ class ColumnarEngine(Contents):
         self.planner.forget(reads)
         self._backward.forget(reads)
 
-    def remember_edges(self, relation: Relation, undo: Callable[[], None]) -> None:
-        """Let `roll_back` know how to take back a change of a relation's closure."""
-        if self._journal is not None:
-            self._journal.edges(relation, undo)
-
-    def _take(self, relation: Relation, count: Count | None) -> Ids:
-        """Return the rows that were touched, and remember their counts for `roll_back`."""
-        touched, before = relation.lanes.take(relation.labels)
-        if self._journal is not None and count is not None:
-            self._journal.counts(relation, touched, count.value, before)
-        return touched
-
     def predicates_of(self, batch: Batch) -> frozenset[Predicate]:
         listed = frozenset(relation.predicate for relation, _ in self.listed(batch))
         return listed | frozenset(relation.predicate for relation, _ in self.parts(batch))
-
-    def change_count(self, batch: Batch, count: Count, change: int) -> None:
-        for relation, rows in self.parts(batch):
-            most = self._remember_counts(relation, rows, count)
-            if not relation.is_wide and most + change > np.iinfo(np.int32).max:
-                relation.promote_counts()
-            counts = relation.counts[count.value]
-            marks.add_to_counts(counts, rows, counts.dtype.type(change))
-
-    def clear_counts(self, batch: Batch) -> None:
-        for relation, rows in self.parts(batch):
-            for count in Count:
-                self._remember_counts(relation, rows, count)
-                marks.clear_counts(relation.counts[count.value], rows)
-
-    def _remember_counts(self, relation: Relation, rows: Ids, count: Count) -> int:
-        """Let the journal know the counts of rows, if there is one; return the greatest."""
-        before = np.empty(rows.size, np.int64)
-        most = int(marks.read_counts(relation.counts[count.value], rows, before))
-        if self._journal is not None:
-            self._journal.counts(relation, rows, count.value, before)
-        return most
 
     def bodies_of(
         self,
@@ -307,18 +245,18 @@ class ColumnarEngine(Contents):
         return self._backward.regroup(rules, old, new, lost, gained)
 
     def begin(self) -> None:
-        self._journal = Journal()
+        super().begin()
         self.costs.begin()
-        self.directory.is_updating = True
 
-    def savepoint(self) -> int:
-        return len(self._journal) if self._journal is not None else 0
+    def commit(self) -> None:
+        if self.is_journalled:
+            self._virtual.settle()
+            self.limit_work(None)  # whoever was interrupted may not have come to it
+        super().commit()
 
-    def roll_back(self, to: int | None = None) -> None:
-        if self._journal is not None:
-            self._journal.undo(to or 0)
-        if to is None:
-            self.commit()
+    def changed_rows(self) -> dict[Predicate, Ids]:
+        enclosed = {self.by_number[n].predicate: NONE for n in self._virtual.changed()}
+        return enclosed | super().changed_rows()
 
     def work(self) -> int:
         return self._evaluation.work()
@@ -332,20 +270,6 @@ class ColumnarEngine(Contents):
         if self._most_work is None:
             return usual
         return max(1, min(usual, self._most_work - self.work()))
-
-    def commit(self) -> None:
-        if self._journal is not None:
-            self._journal.end()
-            self._journal = None
-            self._virtual.settle()
-            self.directory.is_updating = False
-            self.limit_work(None)  # whoever was interrupted may not have come to it
-
-    def changed_rows(self) -> dict[Predicate, Ids]:
-        """Return the rows whose marks or counts have changed since `begin`."""
-        changed = self._journal.changed() if self._journal is not None else {}
-        changed = dict.fromkeys(self._virtual.changed(), NONE) | changed
-        return {self.by_number[number].predicate: rows for number, rows in changed.items()}
 
     def saturate(
         self,
@@ -361,7 +285,7 @@ class ColumnarEngine(Contents):
         the delta is all there is of their relation. None means: go round by round.
         """
         passes = self._rule_index(rules).passes
-        if passes is None or count is Count.NONRECURSIVE or self._journal is not None:
+        if passes is None or count is Count.NONRECURSIVE or self.is_journalled:
             return None
         if self.has_views and any(self.relation(a.predicate).view for r in rules for a in r.body):
             return None
