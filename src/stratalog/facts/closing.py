@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from stratalog.lang.syntax import Predicate
 
@@ -30,6 +30,7 @@ class Closing:
     has_sources: bool = False  # each first constant is related to itself
     has_targets: bool = False
     steps: Side | None = None
+    rule: int = field(default=-1, compare=False)  # the index of the one that it is accounted for as
 
     @property
     def predicates(self) -> frozenset[Predicate]:

@@ -34,6 +34,7 @@ def _whole(stratum: Stratum) -> Module | None:
     closing = closing_of(stratum)
     if closing is None:
         return None
+    closing = replace(closing, rule=stratum.recursive[0].index)
     known = _module(stratum, closing.sides[0].predicate)
     if known is None or len(known.rules) < len(stratum.recursive):
         rules = stratum.recursive

@@ -103,8 +103,12 @@ def test_rules_come_and_go(change):
 
 
 @pytest.mark.parametrize("name", ["auto", "dred", "dred-c", "bf", "bf-c", "rematerialise"])
-def test_every_algorithm_has_its_name(change, name):
-    found = change(*BOTH, "--maintenance", name, "--json")
+def test_every_algorithm_has_its_name(command, change, name):
+    command("materialise", "rules.dlog", "edge.csv", "--modules", "off", "--store", "plain")
+    assert {each["algorithm"] for each in change(*BOTH, "--json").json["per_stratum"]} == {
+        "closure"
+    }
+    found = command("update", "plain", *BOTH, "--maintenance", name, "--json")
     assert found.status == 0
     assert found.json["maintenance"] == name
     algorithms = {each["algorithm"] for each in found.json["per_stratum"]}
