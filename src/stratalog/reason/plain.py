@@ -11,7 +11,7 @@ from stratalog.facts.engine import Engine
 from stratalog.facts.labels import P, S
 from stratalog.facts.sets import Batch, FactSet, Over, Supported
 from stratalog.plan.rules import Module, PlannedRule
-from stratalog.reason.update import NOTHING, STANDING, joined
+from stratalog.reason.update import NEW, NOTHING, STANDING, joined
 
 NR = Count.NONRECURSIVE
 
@@ -49,18 +49,21 @@ class PlainRules:
         return self._forget(found)
 
     def rederive(self, deleted: Batch) -> Batch:
-        """Return the deleted facts that follow from what stands."""
+        """Return the deleted facts that still follow, and all that follows from them.
+
+        Where an earlier stratum has new facts, that may be more than was deleted.
+        """
         engine = self._engine
         lost = engine.settle(deleted & self._here)
         if not lost:
             return lost
-        queue = engine.bodies_of(self._rules, lost, STANDING, STANDING, NOTHING).derived
+        queue = engine.bodies_of(self._rules, lost, NEW, NEW, NOTHING).derived
         found = []
         while queue:
             engine.mark(queue, S)
             found.append(queue)
-            derived = engine.apply(self._rules, STANDING | S, STANDING | S, queue)
-            queue = engine.settle((derived & lost) - S)
+            derived = engine.apply(self._rules, NEW | S, NEW | S, queue)
+            queue = engine.settle(derived - NEW - S)
         return self._forget(found)
 
     def doubt(self, pos: FactSet, delta: Batch) -> Batch:
