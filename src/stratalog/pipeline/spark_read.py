@@ -104,6 +104,7 @@ class _Reader:
             names = [tasks[run[-1]].file.path for run in runs]
             watch = _Progress(names, sizes, self.options)
             rows = self._run(work, frame, "reading files", watch)
+            watch(len(names))  # Spark may be late to tell of its last tasks
             self._gather(rows, lambda task: tasks[task].file.path)
 
     def _read_remote(self, files: Sequence[DataFile], sizes: Mapping[str, int]) -> None:
