@@ -344,6 +344,8 @@ class Facts:
     def _merge_segments(self, table: Table, apart: set[int]) -> None:
         free = [s for s in table.segments if id(s) not in apart]
         segments = free[_first_of_tail([s.written.rows for s in free]) :]
+        if len(segments) <= 1:  # nearly all are in use: nothing would become fewer
+            return
         with self.work.described("merging facts of several rounds"):
             self._write_again(table, segments)
 
