@@ -96,12 +96,12 @@ def run_together(kind: str, number: int) -> None:
     if kind == "programs":
         together.run(session, number, CHUNK, most=0)
         return
-    is_modular = kind == "modules"
-    for algorithm in together.MODULAR if is_modular else together.NAMES:
+    for algorithm in together.NAMES if kind == "histories" else together.MODULAR:
         started = time.monotonic()
-        together.run(session, number, CHUNK, algorithm=algorithm, modules=is_modular)
+        together.run(session, number, CHUNK, algorithm=algorithm, kind=kind)
         seconds = time.monotonic() - started
-        sys.stdout.write(f"spark: {CHUNK} histories by {algorithm} in {seconds:.1f} s\n")
+        by = algorithm or "a mixture"
+        sys.stdout.write(f"spark: {CHUNK} {kind} by {by} in {seconds:.1f} s\n")
         sys.stdout.flush()
 
 

@@ -40,11 +40,17 @@ NAMES = ("dred-c", "bf-c", "dred", "rematerialise", "bf", "counting")
 MODULAR = ("dred-c", "bf-c", "dred", "rematerialise", "")  # the last: each step by another
 
 
+KINDS = {
+    "histories": st.one_of(updates.of_random_programs(APART), updates.of_layers()),
+    "modules": updates.of_modules(),
+    "mixed": updates.of_mixed_modules(),
+}
+
+
 @cache
-def random_histories(number: int, size: int, *, modules: bool = False) -> list[updates.Random]:
-    """Return so many random histories, the same ones for the same number."""
+def random_histories(number: int, size: int, kind: str) -> list[updates.Random]:
+    """Return so many random histories of a kind, the same ones for the same number."""
     found: list[updates.Random] = []
-    plain = st.one_of(updates.of_random_programs(APART), updates.of_layers())
 
     @seed(number)
     @settings(
@@ -54,7 +60,7 @@ def random_histories(number: int, size: int, *, modules: bool = False) -> list[u
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(updates.of_modules() if modules else plain)
+    @given(KINDS[kind])
     def collect(made: updates.Random) -> None:
         if _can_be_judged(made):
             found.append(made)
@@ -173,12 +179,12 @@ def run(
     size: int,
     most: int = 5,
     algorithm: str = "",
-    *,
-    modules: bool = False,
+    kind: str = "histories",
 ) -> None:
     """Follow random histories for a number of steps, each by another algorithm if none is named."""
-    program, steps = together(random_histories(number, size, modules=modules))
-    pair = Pair(spark, History(program, steps, modules="auto" if modules else "off"))
+    program, steps = together(random_histories(number, size, kind))
+    modules = "off" if kind == "histories" else "auto"
+    pair = Pair(spark, History(program, steps, modules=modules))
     for place, step in enumerate(steps[:most]):
         pair.follow(step, algorithm or NAMES[(place + number) % len(NAMES)])
     for subject in pair.subjects[1:]:

@@ -8,19 +8,13 @@ from typing import Any
 import pytest
 
 from stratalog.engine.reference import _meets
-from stratalog.kernels.sizes import TINY
-from stratalog.knowledge.options import usual_threads
 from tests.oracle import histories
 from tests.oracle.named_histories import NAMED
 from tests.paper.test_updates import Example, first_example, second_example
 from tests.work import update_work
 
-USUAL = pytest.mark.skipif(
-    TINY or usual_threads() > 1, reason="rows are counted with blocks of the usual size"
-)
 
-
-@USUAL
+@update_work.USUAL_BLOCKS
 def test_no_algorithm_works_more_than_is_written_down():
     grown = update_work.more(update_work.counted(), update_work.kept())
     assert not grown, "\n".join([*grown, f"to write it down: {update_work.RENEW}"])
@@ -83,7 +77,7 @@ def growth(example: str, algorithm: str) -> float:
     return (rows[2] - rows[1]) / (rows[1] - rows[0])
 
 
-@USUAL
+@update_work.USUAL_BLOCKS
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_001_examples_cost_a_square_with_dred_and_a_line_with_counts(example: str):
     assert growth(example, "dred-c") == pytest.approx(2, abs=0.2)

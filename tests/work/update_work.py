@@ -14,9 +14,16 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
+
+from stratalog.kernels.sizes import TINY
+from stratalog.knowledge.options import usual_threads
 from tests.oracle import histories
 from tests.oracle.named_histories import NAMED, history_of, named
 
+USUAL_BLOCKS = pytest.mark.skipif(
+    TINY or usual_threads() > 1, reason="rows are counted with blocks of the usual size"
+)
 KEPT = Path(__file__).with_name("update_work.json")
 RENEW = "python -m tests.work.update_work --lower, or --renew if more work is meant"
 

@@ -84,9 +84,7 @@ def _tree(plan: dict[str, Any], *, updates: bool) -> Tree:
             kind = "recursive" if rule["is_recursive"] else "nonrecursive"
             leaf = branch.add(Text(rule["rule"]).append(f"  {kind}", "cyan"))
             if rule["module"]:
-                leaf.add(
-                    Text(f"module: {rule['module']}, its rules join external facts only", "yellow")
-                )
+                leaf.add(Text(_module(rule), "yellow"))
                 continue
             for version in rule["versions"]:
                 if updates or version["used"] == "materialise":
@@ -96,6 +94,11 @@ def _tree(plan: dict[str, Any], *, updates: bool) -> Tree:
         for name, meaning in plan["hidden"].items():
             hidden.add(Text(f"{name}: {meaning}", "dim"))
     return root
+
+
+def _module(rule: dict[str, Any]) -> str:
+    how = "a closure, not spelled out" if rule["is_held"] else "its rules join external facts only"
+    return f"module: {rule['module']}; {how}"
 
 
 def _stratum_title(stratum: dict[str, Any], sizes: dict[str, int]) -> Text:

@@ -213,7 +213,24 @@ class Engine(Protocol[RuleT_contra]):
         """
 
 
-class WithoutClosures:
+class SpelledOut:
+    """An engine that has all facts of closures apiece: updates follow these as modules do."""
+
+    def holds(self, predicates: frozenset[Predicate]) -> bool:  # noqa: ARG002
+        """Return False."""
+        return False
+
+    def reclose(
+        self,
+        closing: Closing,
+        touched: Batch,
+        lost: Batch,
+        gained: Batch,
+    ) -> None:
+        """Return None."""
+
+
+class WithoutClosures(SpelledOut):
     """An engine that keeps no closures: modules follow their relations fact by fact there."""
 
     def keep_closure(
@@ -241,16 +258,3 @@ class WithoutClosures:
     def hold(self, closing: Closing, edges: Batch) -> bool:  # noqa: ARG002
         """Return False."""
         return False
-
-    def holds(self, predicates: frozenset[Predicate]) -> bool:  # noqa: ARG002
-        """Return False."""
-        return False
-
-    def reclose(
-        self,
-        closing: Closing,
-        touched: Batch,
-        lost: Batch,
-        gained: Batch,
-    ) -> None:
-        """Return None."""

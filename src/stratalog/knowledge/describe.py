@@ -131,6 +131,7 @@ class _Description:
             "line": rule.origin.place.line if rule.origin and rule.origin.place else None,
             "is_recursive": recursive,
             "module": self._module(rule, stratum),
+            "is_held": any(rule in m.rules and m.closing is not None for m in stratum.modules),
             "versions": [
                 *([] if recursive else [self._version(Version(rule), "materialise")]),
                 *(

@@ -72,3 +72,12 @@ def test_mistakes_are_found_without_running(command):
     done = command("plan", "p.dlog")
     assert (done.status, done.err[:5]) == (1, "S301:")
     assert command("plan", "edge.csv").status == 2
+
+
+def test_the_plan_says_what_becomes_of_modules(command):
+    transitive = "t(?x, ?z) :- t(?x, ?y), t(?y, ?z) ."
+    Path("p.dlog").write_text(transitive)
+    assert "module: t/2 is transitive; a closure, not spelled out" in command("plan", "p.dlog").out
+    Path("p.dlog").write_text(transitive + "t(?x, ?y) :- t(?y, ?x), q(?x) .")
+    told = "module: t/2 is transitive; its rules join external facts only"
+    assert told in command("plan", "p.dlog").out

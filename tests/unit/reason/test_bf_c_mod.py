@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from stratalog.kernels.sizes import TINY
-from stratalog.knowledge.options import usual_threads
 from stratalog.reason import auto, seminaive
 from stratalog.reason.update import update
 from tests.oracle import histories
 from tests.oracle.named_histories import history_of
+from tests.work.update_work import USUAL_BLOCKS
 
-USUAL = pytest.mark.skipif(
-    TINY or usual_threads() > 1, reason="rows are counted with blocks of the usual size"
-)
 TRANSITIVE = "t(?x, ?z) :- t(?x, ?y), t(?y, ?z) ."
 AMONG_OTHERS = """
 t(?x, ?y) :- e(?x, ?y) .
@@ -50,14 +46,14 @@ def saved(text: str, gone: str, modules: str) -> float:
     return overdeleted / proved
 
 
-@USUAL
+@USUAL_BLOCKS
 @pytest.mark.parametrize("modules", ["auto", "paper"])
 def test_a_link_with_other_paths_costs_a_tenth_of_overdeletion(modules: str):
     """DRed^c-MOD deletes all pairs of the ring, and finds that every one comes back."""
     assert saved(TRANSITIVE + AMONG_OTHERS + ring(48), "e(0, 1) .", modules) > 10
 
 
-@USUAL
+@USUAL_BLOCKS
 @pytest.mark.parametrize("modules", ["auto", "paper"])
 def test_a_link_within_a_component_costs_half_of_overdeletion(modules: str):
     symmetric = "t(?y, ?x) :- t(?x, ?y) ."

@@ -32,10 +32,9 @@ from stratalog.engine.spark.settle import (
     scanned,
     with_rows,
 )
-from stratalog.engine.spark.spelled import SpelledOut
 from stratalog.facts.closing import Closing
 from stratalog.facts.counts import Count
-from stratalog.facts.engine import Bodies, BudgetSpentError, Regrouped
+from stratalog.facts.engine import Bodies, BudgetSpentError, Regrouped, SpelledOut
 from stratalog.facts.limits import Limits
 from stratalog.facts.sets import Batch, FactSet, Label
 from stratalog.facts.terms import Terms

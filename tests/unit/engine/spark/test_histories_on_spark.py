@@ -15,4 +15,4 @@ def test_random_histories_are_followed(spark: Any):
 
 
 def test_random_histories_with_modules_are_followed(spark: Any):
-    together.run(spark, number=1, size=3, most=3, modules=True)
+    together.run(spark, number=1, size=3, most=3, kind="modules")
