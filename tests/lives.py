@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from stratalog.lang.syntax import Atom, Program, Rule
 from tests.strategies import Draw, program_text
-from tests.updates import Random, Update, facts, of_layers, of_random_programs, sizes
+from tests.updates import Random, Update, facts, of_closures, of_layers, of_random_programs, sizes
 
 ALGORITHMS = ("auto", "auto", "counting", "dred", "dred-c", "bf", "bf-c", "rematerialise")
 STOPPED = ("error", "interrupt", "spent budget", "failing disk")
@@ -57,8 +57,8 @@ class Life:
 
 @st.composite
 def lives(draw: Draw) -> Life:
-    """A random program's or a layered one's, whose updates become events."""
-    made: Random = draw(st.one_of(of_random_programs(), of_layers()))
+    """Those of a random, layered or closed program, whose updates become events."""
+    made: Random = draw(st.one_of(of_random_programs(), of_layers(), of_closures()))
     program, updates = made
     pool = tuple(dict.fromkeys(program.rules))
     first = rules = frozenset(n for n in range(len(pool)) if draw(st.integers(0, 3)))

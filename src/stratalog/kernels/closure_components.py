@@ -16,20 +16,12 @@ from stratalog.kernels.closure_store import (
     give_row,
     take_row,
 )
+from stratalog.kernels.components import root_of
 from stratalog.kernels.jit import kernel
 from stratalog.kernels.memory import u32
 from stratalog.kernels.rows import EMPTY
 
 NO_NODE = EMPTY
-
-
-@kernel
-def _root(parent, s):
-    """Return the search, or node, that stands for this one."""
-    while parent[s] != s:
-        parent[s] = parent[parent[s]]
-        s = parent[s]
-    return s
 
 
 @kernel
@@ -55,7 +47,7 @@ def _meet(lists, v, g, first, owner, link, tails, heads, parent, live):
                 link[tails[g]] = w
             tails[g] = w
             continue
-        other = _root(parent, np.int64(owner[w]) - 1)
+        other = root_of(parent, np.int64(owner[w]) - 1)
         if other != g:
             parent[other] = g
             live -= 1
@@ -164,7 +156,7 @@ def split_components(
         members = _members(rows, old)
         rest = np.int64(0)
         for v in members:
-            s = _root(parent, np.int64(owner[v]) - 1) if owner[v] > first else np.int64(-1)
+            s = root_of(parent, np.int64(owner[v]) - 1) if owner[v] > first else np.int64(-1)
             if s >= 0 and sizes[s] >= 0:
                 sizes[s] += 1
             else:
@@ -175,7 +167,7 @@ def split_components(
             if parent[s] == s and sizes[s] >= 0:
                 place, sizes[s] = place + sizes[s], place
         for v in members:
-            s = _root(parent, np.int64(owner[v]) - 1) if owner[v] > first else np.int64(-1)
+            s = root_of(parent, np.int64(owner[v]) - 1) if owner[v] > first else np.int64(-1)
             if s >= 0 and sizes[s] >= 0:
                 sorted_members[sizes[s]] = v
                 sizes[s] += 1
@@ -188,7 +180,7 @@ def split_components(
             begin = stop
             if begin < count:
                 v = sorted_members[begin]
-                stop = sizes[_root(parent, np.int64(owner[v]) - 1)]
+                stop = sizes[root_of(parent, np.int64(owner[v]) - 1)]
 
 
 @kernel
@@ -215,7 +207,7 @@ def join_nodes(firsts, seconds, after, rows, parent, is_met, met):
                 met[n] = w
                 n += 1
                 words += 1 if after[w] == EMPTY else rows[after[w], COUNT]
-        u, v = _root(parent, u), _root(parent, v)
+        u, v = root_of(parent, u), root_of(parent, v)
         if u != v:
             parent[max(u, v)] = min(u, v)
             joined += 1
@@ -230,14 +222,14 @@ def join_components(met, constants, versions, rows, free, state, parent, sizes, 
     """
     after = versions[1]
     for w in met:
-        sizes[_root(parent, w)] += 1 if after[w] == EMPTY else np.uint32(rows[after[w], COUNT])
+        sizes[root_of(parent, w)] += 1 if after[w] == EMPTY else np.uint32(rows[after[w], COUNT])
     at = np.uint32(0)
     for w in met:
         if parent[w] == w:
             place[w] = at
             at += sizes[w]
     for w in met:
-        root = _root(parent, w)
+        root = root_of(parent, w)
         if after[w] == EMPTY:
             gathered[place[root]] = w
             place[root] += np.uint32(1)

@@ -7,11 +7,10 @@ or the members of a component. It never changes. Nodes of one component share a 
 from __future__ import annotations
 
 import numpy as np
-from numba import carray
 
 from stratalog.kernels.closure_bits import u64
 from stratalog.kernels.jit import kernel
-from stratalog.kernels.memory import _as_i64
+from stratalog.kernels.memory import i64
 from stratalog.kernels.rows import EMPTY
 
 # Fields of a row.
@@ -40,7 +39,7 @@ STATE = 11
 
 @kernel
 def records(address, size):
-    return carray(_as_i64(address), (size, RECORD))
+    return i64(address, size * RECORD).reshape(size, RECORD)
 
 
 @kernel

@@ -6,7 +6,7 @@ from stratalog.kernels.jit import kernel
 
 
 @kernel
-def _root(parents, vertex):
+def root_of(parents, vertex):
     """Return the first vertex of a component; paths on the way are halved."""
     while parents[vertex] != vertex:
         parents[vertex] = parents[parents[vertex]]
@@ -18,13 +18,13 @@ def _root(parents, vertex):
 def link(parents, edges):
     """Let the ends of each edge be in one component; parents[v] becomes its least vertex."""
     for e in range(edges.shape[1]):
-        a, b = _root(parents, edges[0, e]), _root(parents, edges[1, e])
+        a, b = root_of(parents, edges[0, e]), root_of(parents, edges[1, e])
         if a < b:
             parents[b] = a
         else:
             parents[a] = b
     for v in range(parents.size):
-        parents[v] = _root(parents, v)
+        parents[v] = root_of(parents, v)
 
 
 @kernel
