@@ -10,6 +10,7 @@ import textwrap
 import time
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from stratalog import spark as sessions
@@ -461,3 +462,13 @@ def is_running(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().split(")")[1].split()[0] != "Z"
     except OSError:
         return False
+
+
+# --- Tables
+
+
+def test_rows_after_an_empty_chunk_reach_spark(spark):
+    part = pa.schema([("a", pa.int64())])
+    parts = [[1, 2], [], [3], [], [4]]
+    table = pa.concat_tables([pa.table([each], schema=part) for each in parts])
+    assert sessions.from_arrow(spark, table).count() == table.num_rows

@@ -137,8 +137,8 @@ class Engine(Protocol[RuleT_contra]):
         or not one so large: nothing has changed then.
         """
 
-    def holds(self, predicates: frozenset[Predicate]) -> bool:
-        """Return whether relations of these predicates are held as a closure."""
+    def holds(self, closing: Closing) -> bool:
+        """Return whether relations are held as a closure; an engine may make it, if it was not."""
 
     def reclose(
         self, closing: Closing, touched: Batch, lost: Batch, gained: Batch
@@ -213,24 +213,7 @@ class Engine(Protocol[RuleT_contra]):
         """
 
 
-class SpelledOut:
-    """An engine that has all facts of closures apiece: updates follow these as modules do."""
-
-    def holds(self, predicates: frozenset[Predicate]) -> bool:  # noqa: ARG002
-        """Return False."""
-        return False
-
-    def reclose(
-        self,
-        closing: Closing,
-        touched: Batch,
-        lost: Batch,
-        gained: Batch,
-    ) -> None:
-        """Return None."""
-
-
-class WithoutClosures(SpelledOut):
+class WithoutClosures:
     """An engine that keeps no closures: modules follow their relations fact by fact there."""
 
     def keep_closure(
@@ -258,3 +241,16 @@ class WithoutClosures(SpelledOut):
     def hold(self, closing: Closing, edges: Batch) -> bool:  # noqa: ARG002
         """Return False."""
         return False
+
+    def holds(self, closing: Closing) -> bool:  # noqa: ARG002
+        """Return False."""
+        return False
+
+    def reclose(
+        self,
+        closing: Closing,
+        touched: Batch,
+        lost: Batch,
+        gained: Batch,
+    ) -> None:
+        """Return None."""

@@ -52,8 +52,10 @@ def slices_to_spark(
     folder = spool_folder(spark)
     with _translated("handing over a table"):
         if folder is None:
+            from stratalog.spark import from_arrow
+
             whole = pa.concat_tables([schema.empty_table(), *slices])
-            return spark.createDataFrame(whole).to(_spark_schema(schema))
+            return from_arrow(spark, whole).to(_spark_schema(schema))
         place = folder / secrets.token_hex(8)
         _write_spool(place, schema, slices)
         return spark.read.schema(_spark_schema(schema)).parquet(place.as_uri())

@@ -29,7 +29,7 @@ def maintain(
 ) -> Changed | None:
     """Update one stratum after its earlier strata; None, and nothing is changed, if unable."""
     closing = stratum.closing
-    if closing is None or not engine.holds(closing.predicates):
+    if closing is None or not engine.holds(closing):
         return None
     moment = engine.savepoint()
     touched = [

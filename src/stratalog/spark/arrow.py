@@ -1,4 +1,4 @@
-"""Functions over Arrow batches in executors, without the pandas that PySpark asks for."""
+"""Arrow on its way to Spark: tables as DataFrames, and functions over batches in executors."""
 
 from __future__ import annotations
 
@@ -8,10 +8,18 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pyarrow import RecordBatch
-    from pyspark.sql import DataFrame
+    from pyarrow import RecordBatch, Table
+    from pyspark.sql import DataFrame, SparkSession
 
 _lock = threading.Lock()
+
+
+def from_arrow(spark: SparkSession, table: Table) -> DataFrame:
+    """Return a small table as a DataFrame, all of its rows.
+
+    PySpark (4.3) reads a table of several chunks up to the first empty one, and loses the others.
+    """
+    return spark.createDataFrame(table.combine_chunks())
 
 
 def map_in_arrow(

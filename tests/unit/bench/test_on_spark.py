@@ -76,10 +76,12 @@ def test_the_table_tells_ratios_and_what_is_wanted():
 def test_joins_beyond_the_limit_are_told_as_that():
     found = {
         "limit": 300.0, "nodes": 10_000, "edges": 100_000, "stages": 1, "facts": 22,
-        "seconds": {"closure": 6.0, "joins": None, "loop": 150.0},
+        "seconds": {"closure": 6.0, "joins": None, "loop": 150.0}, "delete": 1.5, "insert": 0.5,
     }  # fmt: skip
     assert closure_rows(found) == [
         ["paths of 10,000 nodes: the PySpark loop", 150.0, 25.0, "> 25"],
         ["paths of 10,000 nodes: our rounds of joins", "> 300", "> 50.0", "> 25"],
         ["paths of 10,000 nodes: by closure, 1 stage", 6.0, None, None],
+        ["there, deleting 1,000 edges", 1.5, None, None],
+        ["there, inserting 1,000 edges", 0.5, None, None],
     ]

@@ -9,7 +9,7 @@ from typing import Any
 
 import stratalog
 from stratalog.bench.failures import BenchmarkError
-from stratalog.bench.on_spark.closure_worker import CLOSURE, JOINS, LOOP
+from stratalog.bench.on_spark.closure_worker import CLOSURE, JOINS, LOOP, ONE_IN
 from stratalog.bench.process import Outcome, Watch, run_worker
 from stratalog.bench.results import DONE, OVER_LIMIT
 from stratalog.generate.graphs import dag
@@ -34,7 +34,7 @@ def measure_closures(scale: str, runs: int, folder: Path, watch: Watch) -> dict[
         outcome = run_worker(arguments, runs * limit if way == CLOSURE else limit, watch, {})
         found["seconds"][way] = _seconds(way, outcome, right)
         if way == CLOSURE:
-            found["stages"] = outcome.answer.get("stages")
+            found |= {name: outcome.answer.get(name) for name in ("stages", "delete", "insert")}
     return found | {"facts": right}
 
 
@@ -78,4 +78,10 @@ def closure_rows(found: Figures) -> list[list[Any]]:
         else:
             rows.append([name, taken, taken / ours, f"> {LEAST_SPEEDUP:g}"])
     told = f"{TOLD[CLOSURE]}, {found['stages']} stage"
-    return [*rows, [f"paths of {found['nodes']:,} nodes: {told}", ours, None, None]]
+    some = f"{-(-found['edges'] // ONE_IN):,} edges"
+    return [
+        *rows,
+        [f"paths of {found['nodes']:,} nodes: {told}", ours, None, None],
+        [f"there, deleting {some}", found["delete"], None, None],
+        [f"there, inserting {some}", found["insert"], None, None],
+    ]

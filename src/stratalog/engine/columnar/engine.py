@@ -195,8 +195,8 @@ class ColumnarEngine(Undoable):
     def hold(self, closing: Closing, edges: Batch) -> bool:
         return self._virtual.hold(closing, self.settle(edges))
 
-    def holds(self, predicates: frozenset[Predicate]) -> bool:
-        return self._virtual.holds(predicates)
+    def holds(self, closing: Closing) -> bool:
+        return self._virtual.holds(closing)
 
     def reclose(
         self, closing: Closing, touched: Batch, lost: Batch, gained: Batch

@@ -125,9 +125,9 @@ class Virtual:
     def __bool__(self) -> bool:
         return bool(self._held)
 
-    def holds(self, predicates: frozenset[Predicate]) -> bool:
+    def holds(self, closing: Closing) -> bool:
         """Return whether relations are read from a closure."""
-        return any(predicate in self._held for predicate in predicates)
+        return any(predicate in self._held for predicate in closing.predicates)
 
     def reclose(
         self, closing: Closing, touched: ColumnarBatch, lost: ColumnarBatch, gained: ColumnarBatch

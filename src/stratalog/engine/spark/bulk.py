@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stratalog.engine.columnar.closures.closure import TooLargeError
+from stratalog.engine.columnar.closures.closure import GAINED, TooLargeError
 from stratalog.engine.spark.batch import NOTHING, SparkBatch
 from stratalog.engine.spark.cuts import Written
-from stratalog.engine.spark.enclosure import (
-    GAINED,
-    NO_WORDS,
-    Enclosure,
-    Words,
-    packed,
-    turned,
-    unpacked,
-)
+from stratalog.engine.spark.enclosure import Enclosure
 from stratalog.engine.spark.facts import ids, integers
 from stratalog.engine.spark.far import Far
+from stratalog.engine.spark.held import Held
 from stratalog.engine.spark.listing import Listing, gained_pairs, listed, rows_of, spelled_out
 from stratalog.engine.spark.reading import Reader
 from stratalog.engine.spark.rooms import closure_budget, most_edges
 from stratalog.engine.spark.segments import NARROWEST, Key
+from stratalog.engine.spark.side_edges import directed
+from stratalog.engine.spark.words import NO_WORDS, Words, packed, unpacked
 from stratalog.facts.closing import Closing, Side
 from stratalog.facts.labels import I
 from stratalog.facts.sets import Over
@@ -58,7 +52,14 @@ class Bulk:
         known = known[enclosure.regions(unpacked(known)) == GAINED]
         return self._written(enclosure, known, Side(enclosure.predicate))
 
-    def held(self, closing: Closing, edges: SparkBatch) -> Enclosure | None:
+    def is_new(self, predicate: Predicate, batch: SparkBatch) -> bool:
+        """Return whether facts are materialised: none of their kind is in the overlay."""
+        if self._engine.is_updating or batch.parts or batch.local:
+            return False
+        relation = self._engine.overlay.relations.get(predicate)
+        return relation is None or not relation.rows
+
+    def held(self, closing: Closing, edges: SparkBatch) -> Held | None:
         """Return the closure that relations are, whose pairs are facts then, None if too large."""
         engine = self._engine
         of_side = [engine.settle(edges & Over(frozenset({s.predicate}))) for s in closing.sides]
@@ -66,21 +67,14 @@ class Bulk:
         if len(edges) + len(of_steps) > most_edges(engine.session):
             return None
         *facts, steps = self._keys(*of_side, of_steps)
-        enclosure = Enclosure(
-            closing.sides[0].predicate,
-            closure_budget(engine.session),
-            symmetric=closing.is_symmetric,
-            linear=closing.steps is not None,
-        )
-        known = [_directed(words, side) for words, side in zip(facts, closing.sides, strict=True)]
         try:
-            enclosure.start(_with_loops(closing, known), _directed(steps, closing.steps))
+            held = Held(closing, closure_budget(engine.session), facts, steps)
         except TooLargeError:
             return None
         engine.mark(edges, I)
-        for side, words in zip(closing.sides, known, strict=True):
-            engine.mark(self._written(enclosure, words, side), I)
-        return enclosure
+        for side, words in zip(closing.sides, held.sides.facts, strict=True):
+            engine.mark(self._written(held.enclosure, words, side), I)
+        return held
 
     def _steps(self, closing: Closing) -> SparkBatch:
         if closing.steps is None:
@@ -130,13 +124,26 @@ class Bulk:
             for place, batch in enumerate(batches)
             for segment, cells in batch.cells.items()
         ]
+        touched = [self._touched(batch) for batch in batches]
         if not texts:
-            return [NO_WORDS for _ in batches]
+            return [np.sort(words) for words in touched]
         work = self._engine.session
         with work.described(f"gathering {sum(map(len, batches)):,} edges"):
             found = work.fetched(work.sql(" UNION ALL ".join(texts)))
         words, places = packed([ids(found, "c0"), ids(found, "c1")]), integers(found, "place")
-        return [np.sort(words[places == place]) for place in range(len(batches))]
+        return [
+            np.sort(np.concatenate([words[places == place], more]))
+            for place, more in enumerate(touched)
+        ]
+
+    def _touched(self, batch: SparkBatch) -> Words:
+        """Return facts of a batch that are in the overlay."""
+        overlay = self._engine.overlay
+        parts = (
+            packed(overlay.columns_of(overlay.by_number[number].predicate, rows))
+            for number, rows in batch.local.rows.items()
+        )
+        return np.concatenate([NO_WORDS, *parts])
 
     def _written(self, enclosure: Enclosure, known: Words, side: Side) -> SparkBatch:
         """Return a segment of the pairs that a closure has gained and nobody knows."""
@@ -174,23 +181,6 @@ class Bulk:
         """Return a segment of pairs that the driver lists."""
         listed_here = np.concatenate([packed(block) for block in enclosure.listed(GAINED)])
         words = np.setdiff1d(listed_here, known, assume_unique=True)
-        pairs = unpacked(_directed(words, side))
+        pairs = unpacked(directed(words, side))
         segment = self._engine.facts.add_new(side.predicate, pairs, words.size)
         return SparkBatch({segment: frozenset(segment.labels)})
-
-
-def _directed(words: Words, side: Side | None) -> Words:
-    """Return pairs of a relation in the direction of the closure, or the other way round."""
-    return turned(words) if side is not None and side.is_turned else words
-
-
-def _with_loops(closing: Closing, known: Sequence[Words]) -> Words:
-    """Return the edges of a closure, with those from constants to themselves."""
-    words = np.unique(np.concatenate(known))
-    first, second = unpacked(words)
-    loops = [
-        packed((ends, ends))
-        for ends, wanted in ((first, closing.has_sources), (second, closing.has_targets))
-        if wanted
-    ]
-    return np.unique(np.concatenate([words, *loops]))

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from stratalog.engine.columnar.closures.closure import TooLargeError
 from stratalog.engine.spark.batch import SparkBatch
 from stratalog.engine.spark.deriving import Deriving
 from stratalog.engine.spark.facts import Facts, ids
 from stratalog.engine.spark.fetching import STATES, Fetching
 from stratalog.engine.spark.near import Encoded, Paths
-from stratalog.engine.spark.overlay import ABSENT, Overlay, States
+from stratalog.engine.spark.overlay import ABSENT, UNTOLD, Integers, Overlay, States
 from stratalog.engine.spark.reading import Meaning, Reader, deltas
 from stratalog.engine.spark.rules.rules import Rules
 from stratalog.engine.spark.rules.sources import Source
@@ -53,7 +54,15 @@ class Contents:
         """Begin with an overlay that holds nothing."""
         self.overlay = Overlay(self.terms)
         self.deriving = Deriving(self.facts, self.overlay)
-        self.fetching = Fetching(self.facts, self.overlay, self.deriving, self.paths)
+        self.fetching = Fetching(self.facts, self.overlay, self.deriving, self.paths, self)
+
+    def told(self, facts: Encoded) -> Integers:
+        """Return the label word that segments have for facts, UNTOLD where only they know."""
+        return np.full(facts[2], UNTOLD, np.int64)
+
+    def told_of(self) -> frozenset[int]:
+        """Return the numbers of predicates of which segments are not asked for what is told."""
+        return frozenset()
 
     # -- in
 
@@ -89,8 +98,32 @@ class Contents:
             found = self.session.fetched(reader.sources(source))
         return [ids(found, f"c{i}") for i in range(arity)], found.num_rows
 
-    def supported(self, predicate: Predicate, described: FactSet, most: int) -> list[Ids]:
-        """Return the columns of stored facts in a set with a count above zero, or of too many."""
+    def columns_in(
+        self, predicate: Predicate, described: FactSet, most: int, *, supported: bool
+    ) -> list[Ids]:
+        """Return the columns of facts in a set, of supported ones only if a count is above zero.
+
+        Raises TooLargeError if there are more than so many.
+        """
+        stored = self._stored_in(predicate, described, most, supported=supported)
+        if stored[0].size > most:
+            raise TooLargeError(f"{predicate.name} has more than {most:,} facts to look at")
+        overlay = self.overlay
+        is_untouched = overlay.unknown(predicate, stored, stored[0].size)
+        relation = overlay.relation(predicate)
+        rows = overlay.rows_of(relation, described)
+        if supported:
+            rows = rows[(relation.counts[0][rows] > 0) | (relation.counts[1][rows] > 0)]
+        touched = overlay.columns_of(predicate, rows)
+        return [
+            np.concatenate([column[is_untouched], more])
+            for column, more in zip(stored, touched, strict=True)
+        ]
+
+    def _stored_in(
+        self, predicate: Predicate, described: FactSet, most: int, *, supported: bool
+    ) -> list[Ids]:
+        """Return what segments have of a set, or a little more than so many."""
         self.facts.compact_counts()
         number = self.facts.number(predicate)
         is_member = self.facts.member(described, [number])
@@ -98,8 +131,9 @@ class Contents:
         if not parts:
             return [np.empty(0, np.uint32) for _ in range(predicate.arity)]
         names = ", ".join(f"c{i}" for i in range(predicate.arity))
-        text = f"SELECT {names} FROM ({' UNION ALL '.join(parts)}) WHERE nr > 0 OR r > 0"  # noqa: S608
-        with self.session.described(f"reading what supports {predicate.name}"):
+        where = "nr > 0 OR r > 0" if supported else "true"
+        text = f"SELECT {names} FROM ({' UNION ALL '.join(parts)}) WHERE {where}"  # noqa: S608
+        with self.session.described(f"gathering edges of {predicate.name}"):
             found = self.session.fetched(self.session.sql(f"{text} LIMIT {most + 1}"))
         return [ids(found, f"c{i}") for i in range(predicate.arity)]
 

@@ -174,11 +174,23 @@ class Deriving:
             derivations.update(part.derivations)
         return Derived(SparkBatch(local=self._overlay.united(rows)), derivations)
 
-    def with_states(self, width: int, text: str, numbers: Iterable[int], *others: str) -> str:
-        """Return a statement for facts together with what segments say of them."""
+    def with_states(
+        self,
+        width: int,
+        text: str,
+        numbers: Iterable[int],
+        *others: str,
+        apart: frozenset[int] = frozenset(),
+    ) -> str:
+        """Return a statement for facts together with what segments say of them.
+
+        None of the facts is in a segment that is not divided and has only the predicates `apart`.
+        """
         wanted = set(numbers)
-        known = self._facts.table(width).select(
-            lambda p, _: p in wanted, ", {label} AS label, nr, r"
+        table = self._facts.table(width)
+        segments = [s for s in table.segments if not s.is_apart(apart)]
+        known = table.select(
+            lambda p, _: p in wanted, ", {label} AS label, nr, r", segments=segments
         )
         return _joined(width, text, known, ("label", "nr", "r"), BY_HASH, others)
 

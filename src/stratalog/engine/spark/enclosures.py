@@ -13,37 +13,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stratalog.engine.columnar.batch import ColumnarBatch
-from stratalog.engine.columnar.closures.closure import TooLargeError
+from stratalog.engine.columnar.closures.closure import GAINED, LOST, TooLargeError
 from stratalog.engine.spark.batch import NOTHING, SparkBatch
 from stratalog.engine.spark.bulk import Bulk
-from stratalog.engine.spark.enclosure import (
-    GAINED,
-    LOST,
-    NO_WORDS,
-    PRESENT,
-    Enclosure,
-    Pairs,
-    Words,
-    packed,
-    unpacked,
-)
+from stratalog.engine.spark.enclosure import PRESENT, Enclosure
 from stratalog.engine.spark.rooms import closure_budget, most_edges
-from stratalog.facts.closing import Closing
+from stratalog.engine.spark.words import NO_WORDS, Mask, Pairs, Words, packed, unpacked
 from stratalog.facts.labels import I, X
 from stratalog.facts.sets import FactSet, Over
 from stratalog.lang.syntax import Predicate
 
 if TYPE_CHECKING:
     from stratalog.engine.spark.engine import SparkEngine
-    from stratalog.engine.spark.overlay import Mask
 
 
 class Enclosures:
     """The closures of an engine's relations."""
 
-    def __init__(self, engine: SparkEngine) -> None:
+    def __init__(self, engine: SparkEngine, bulk: Bulk) -> None:
         self._engine = engine
-        self._bulk = Bulk(engine)
+        self._bulk = bulk
         self._kept: dict[Predicate, Enclosure] = {}
         self._too_large: dict[Predicate, bool] = {}  # and whether the closure is symmetric
 
@@ -65,32 +54,11 @@ class Enclosures:
         self._kept[predicate] = enclosure
         return True
 
-    def hold(self, closing: Closing, edges: SparkBatch) -> bool:
-        """Make facts of all pairs that relations have as one closure of these facts."""
-        if not all(self._is_bulk(predicate, edges) for predicate in closing.predicates):
-            return False
-        enclosure = self._bulk.held(closing, edges)
-        if enclosure is None:
-            return False
-        if is_plain(closing):
-            self._kept[enclosure.predicate] = enclosure
-            whole = Over(closing.predicates) & I
-            self._engine.mark(self._engine.settle(whole) if closing.is_symmetric else edges, X)
-        return True
-
     def _edges(self, predicate: Predicate, present: FactSet) -> Words:
         """Return the facts in a set with a count above zero, sorted."""
-        engine, overlay = self._engine, self._engine.overlay
+        engine = self._engine
         most = most_edges(engine.session)
-        stored = engine.supported(predicate, present, most)
-        if stored[0].size > most:
-            raise TooLargeError(f"{predicate.name} has more than {most:,} edges")
-        stored = [column[overlay.unknown(predicate, stored, stored[0].size)] for column in stored]
-        relation = overlay.relation(predicate)
-        rows = overlay.rows_of(relation, present)
-        supported = (relation.counts[0][rows] > 0) | (relation.counts[1][rows] > 0)
-        touched = overlay.columns_of(predicate, rows[supported])
-        return np.sort(np.concatenate([packed(stored), packed(touched)]))
+        return np.sort(packed(engine.columns_in(predicate, present, most, supported=True)))
 
     def drop(self, predicates: frozenset[Predicate]) -> None:
         """Let go of the closures of some relations; if that is undone, of those made since."""
@@ -139,7 +107,7 @@ class Enclosures:
 
     def _enclose(self, predicate: Predicate, edges: SparkBatch) -> SparkBatch | None:
         enclosure = self._kept.get(predicate)
-        if self._is_bulk(predicate, edges):
+        if self._bulk.is_new(predicate, edges):
             return self._enclose_cells(predicate, edges, enclosure)
         if enclosure is None:
             return None
@@ -150,13 +118,6 @@ class Enclosures:
         gained = self._stored(predicate, enclosure.listed(GAINED))
         self._engine.mark(gained if enclosure.is_symmetric else _some(rows, is_new), X)
         return gained
-
-    def _is_bulk(self, predicate: Predicate, batch: SparkBatch) -> bool:
-        """Return whether facts are materialised: none of their kind is in the overlay."""
-        if self._engine.is_updating or batch.parts or batch.local:
-            return False
-        relation = self._engine.overlay.relations.get(predicate)
-        return relation is None or not relation.rows
 
     def _enclose_cells(
         self, predicate: Predicate, edges: SparkBatch, enclosure: Enclosure | None
@@ -231,12 +192,6 @@ class Enclosures:
         if engine.is_updating and engine.facts.size(number, I) == engine.facts.rows(number):
             return SparkBatch(local=engine.fetching.store_new(given))
         return engine.find(given, store=True)
-
-
-def is_plain(closing: Closing) -> bool:
-    """Return whether a closure is of one relation, which is transitive or symmetric too."""
-    is_reflexive = closing.has_sources or closing.has_targets
-    return len(closing.sides) == 1 and closing.steps is None and not is_reflexive
 
 
 def _some(rows: SparkBatch, kept: Mask) -> SparkBatch:

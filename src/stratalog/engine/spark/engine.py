@@ -20,10 +20,14 @@ from stratalog.engine.columnar.planned import RuleIndex
 from stratalog.engine.columnar.settle import settle as settle_rows
 from stratalog.engine.spark.backward import Backward
 from stratalog.engine.spark.batch import NOTHING, SparkBatch, in_use
+from stratalog.engine.spark.bulk import Bulk
 from stratalog.engine.spark.contents import Contents
 from stratalog.engine.spark.deriving import Change, Derived
 from stratalog.engine.spark.enclosures import Enclosures
+from stratalog.engine.spark.holding import Holding
+from stratalog.engine.spark.near import Encoded
 from stratalog.engine.spark.nearby import Nearby
+from stratalog.engine.spark.overlay import Integers
 from stratalog.engine.spark.reading import Meaning, Reader, deltas
 from stratalog.engine.spark.settle import (
     NotWholeCellsError,
@@ -34,7 +38,7 @@ from stratalog.engine.spark.settle import (
 )
 from stratalog.facts.closing import Closing
 from stratalog.facts.counts import Count
-from stratalog.facts.engine import Bodies, BudgetSpentError, Regrouped, SpelledOut
+from stratalog.facts.engine import Bodies, BudgetSpentError, Reclosed, Regrouped
 from stratalog.facts.limits import Limits
 from stratalog.facts.sets import Batch, FactSet, Label
 from stratalog.facts.terms import Terms
@@ -46,10 +50,12 @@ from stratalog.plan.rules import PlannedRule
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-LARGEST_OVERLAY = sized(200_000, 6)  # facts: more become a segment before the next update
+OVERLAY = sized(200_000, 6)  # facts: more become a segment before the next update
+SHARE = 16  # with closures, one in so many of all facts, if that is more
+LARGEST_OVERLAY = 4_000_000  # that the driver should keep
 
 
-class SparkEngine(SpelledOut, Contents):
+class SparkEngine(Contents):
     """Reasoning over facts in Spark, driven from this process."""
 
     def __init__(self, spark: SparkSession, terms: Terms, limits: Limits | None = None) -> None:
@@ -61,7 +67,8 @@ class SparkEngine(SpelledOut, Contents):
         self._most_work: int | None = None
         self._deadline = inf
         self._level = self._round = 0
-        self._enclosures = Enclosures(self)
+        bulk = Bulk(self)
+        self._enclosures, self._holding = Enclosures(self, bulk), Holding(self, bulk)
 
     def begin_overlay(self) -> None:
         super().begin_overlay()
@@ -176,9 +183,24 @@ class SparkEngine(SpelledOut, Contents):
 
     def drop_closures(self, predicates: frozenset[Predicate]) -> None:
         self._enclosures.drop(predicates)
+        self._holding.drop(predicates)
 
     def hold(self, closing: Closing, edges: Batch) -> bool:
-        return self._enclosures.hold(closing, checked(edges))
+        return self._holding.hold(closing, checked(edges))
+
+    def holds(self, closing: Closing) -> bool:
+        return self._holding.holds(closing)
+
+    def reclose(
+        self, closing: Closing, touched: Batch, lost: Batch, gained: Batch
+    ) -> Reclosed | None:
+        return self._holding.reclose(closing, checked(touched), checked(lost), checked(gained))
+
+    def told(self, facts: Encoded) -> Integers:
+        return self._holding.told(facts)
+
+    def told_of(self) -> frozenset[int]:
+        return self._holding.told_of()
 
     def enclose(self, edges: Batch) -> SparkBatch | None:
         return self._enclosures.enclose(checked(edges))
@@ -215,7 +237,7 @@ class SparkEngine(SpelledOut, Contents):
             parts.append(self.joined(far, meanings, change, is_bulk=is_bulk))
         found = self.deriving.together(parts)
         self._note_costs(versions, found.derivations, time.perf_counter() - begun)
-        self._check(versions)
+        self.check(versions)
         return found.batch
 
     def joined(
@@ -281,7 +303,7 @@ class SparkEngine(SpelledOut, Contents):
             found = self._backward.bodies_of(rules, rows, (pos, neg), wanted, limit)
         derived, bodies, unfinished = (SparkBatch(local=each) for each in found)
         self._done += len(bodies)
-        self._check(())
+        self.check()
         return Bodies(derived, self.settle_rows(bodies & wanted), unfinished)
 
     def regroup(
@@ -308,12 +330,20 @@ class SparkEngine(SpelledOut, Contents):
     def begin(self) -> None:
         self.take_in()
         self.facts.compact_counts()
-        self.facts.divide()
-        if self.overlay.facts_stored() > LARGEST_OVERLAY:
+        self.facts.divide(self.told_of())
+        if self.overlay.facts_stored() > self._largest_overlay():
             self.flush()
         self.costs.begin()
         self.overlay.begin()
         self._set_updating(is_updating=True)
+
+    def _largest_overlay(self) -> int:
+        """Return how many facts updates may touch before they become a segment.
+
+        Listed closures are many facts, all of which would be written again.
+        """
+        share = self.facts.stored() // SHARE if self._holding else 0
+        return max(OVERLAY, min(share, LARGEST_OVERLAY))
 
     def savepoint(self) -> int:
         return self.overlay.savepoint()
@@ -325,6 +355,7 @@ class SparkEngine(SpelledOut, Contents):
 
     def commit(self) -> None:
         self.overlay.commit()
+        self._holding.settle()
         self.limit_work(None)
         self._set_updating(is_updating=False)
 
@@ -347,7 +378,7 @@ class SparkEngine(SpelledOut, Contents):
         self._most_work = None if more is None else self._done + more
         self._deadline = time.process_time() + seconds
 
-    def _check(self, versions: Sequence[Version]) -> None:
+    def check(self, versions: Sequence[Version] = ()) -> None:
         """Raise if a limit is reached."""
         if self._most_work is not None and (
             self._done >= self._most_work or time.process_time() > self._deadline
@@ -389,6 +420,7 @@ class SparkEngine(SpelledOut, Contents):
     def drop(self, predicates: Sequence[Predicate]) -> None:
         self._indexes = {key: index for key, index in self._indexes.items() if index.is_kept}
         self.fetching.ahead.clear()
+        self.drop_closures(frozenset(predicates))
         super().drop(predicates)
 
 

@@ -349,10 +349,13 @@ class Facts:
         with self.work.described("merging facts of several rounds"):
             self._write_again(table, segments)
 
-    def divide(self) -> None:
-        """Divide all facts as statements do that look for facts: some were written as they came."""
+    def divide(self, apart: frozenset[int]) -> None:
+        """Divide facts as statements do that look for them: some were written as they came.
+
+        Those of some predicates stay as they are: nobody looks for them.
+        """
         for table in self.tables.values():
-            undivided = [segment for segment in table.segments if not segment.is_divided]
+            undivided = [s for s in table.segments if not s.is_divided and not s.is_apart(apart)]
             if undivided:
                 with self.work.described("dividing facts anew"):
                     self._write_again(table, undivided)

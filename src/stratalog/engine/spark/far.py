@@ -17,10 +17,10 @@ import pyarrow as pa
 from stratalog.engine.spark.batch import NOTHING, SparkBatch, in_use
 from stratalog.engine.spark.cuts import Written
 from stratalog.engine.spark.deriving import Change
-from stratalog.engine.spark.enclosure import Words, packed
 from stratalog.engine.spark.facts import ids
 from stratalog.engine.spark.reading import Reader, deltas
 from stratalog.engine.spark.rooms import most_edges
+from stratalog.engine.spark.words import Words, packed
 from stratalog.facts.labels import I, S, X
 from stratalog.facts.sets import FactSet, Over
 from stratalog.kernels import components

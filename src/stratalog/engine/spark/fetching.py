@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ from stratalog.engine.spark.ahead import Ahead
 from stratalog.engine.spark.batch import SparkBatch
 from stratalog.engine.spark.facts import Facts, arrow_rows
 from stratalog.engine.spark.near import Encoded, Paths
-from stratalog.engine.spark.overlay import ABSENT, UNKNOWN, Mask, Overlay, States
+from stratalog.engine.spark.overlay import ABSENT, UNKNOWN, UNTOLD, Mask, Overlay, States
 from stratalog.engine.spark.segments import Member, Table, columns, width_of
 from stratalog.facts.sets import FactSet, Over
 from stratalog.lang.syntax import Predicate
@@ -28,11 +28,24 @@ STATES = ", {label} AS label, nr, r"
 ASKED, LATER = 0, 1  # facts that are asked for now, and those that may be next
 
 
+class Told(Protocol):
+    """Who knows what segments say of facts that the overlay does not have."""
+
+    def told(self, facts: Encoded) -> Integers:
+        """Return the label word that segments have for facts, UNTOLD where only they know."""
+
+    def told_of(self) -> frozenset[int]:
+        """Return the numbers of predicates of which segments are not asked for what is told."""
+
+
 class Fetching:
     """Brings facts into the overlay; in updates, others that may be next are fetched along."""
 
-    def __init__(self, facts: Facts, overlay: Overlay, deriving: Deriving, paths: Paths) -> None:
+    def __init__(
+        self, facts: Facts, overlay: Overlay, deriving: Deriving, paths: Paths, told: Told
+    ) -> None:
         self._facts = facts
+        self._told = told
         self._overlay = overlay
         self._deriving = deriving
         self._paths = paths
@@ -126,7 +139,8 @@ class Fetching:
         """Return facts, of which no segment has those that are not here."""
         known = list(given)
         for facts in known:
-            self._take(_absent(*_chosen(facts, self._overlay.unknown(*facts))), store=True)
+            missing = _chosen(facts, self._overlay.unknown(*facts))
+            self._take(_stated(missing, np.full(missing[2], ABSENT, np.int64)), store=True)
         return self._rows_of(known)
 
     def _rows_of(self, known: Sequence[Encoded]) -> ColumnarBatch:
@@ -151,12 +165,21 @@ class Fetching:
             if not missing[2]:
                 continue
             if not self._facts.rows(self._facts.number(facts[0])):
-                self._take(_absent(*missing), store=store)
+                self._take(_stated(missing, np.full(missing[2], ABSENT, np.int64)), store=store)
                 continue
+            words = self._told.told(missing)
+            is_told = words != UNTOLD
+            self._take(_stated(_chosen(missing, is_told), words[is_told]), store=store)
+            missing = _chosen(missing, ~is_told)
             unknown = self.ahead.unknown(missing)
             self._take(self.ahead.states(_chosen(missing, ~unknown)), store=store)
             asked.append(_chosen(missing, unknown))
         self._ask(asked, ASKED, store=store)
+
+    def words(self, facts: Encoded) -> Integers:
+        """Return the label words of known facts that are not here, ABSENT if no segment has one."""
+        told = self._told.told(facts)
+        return np.where(told == UNTOLD, self.ahead.words(facts), told)
 
     def know(self, given: Iterable[Encoded]) -> None:
         """See to it that what segments say of facts is known, here or ahead of an update."""
@@ -165,7 +188,12 @@ class Fetching:
     def _unheard(self, given: Iterable[Encoded]) -> list[Encoded]:
         """Return the facts that segments may have, but nobody has asked for."""
         return [
-            _chosen(facts, self._overlay.unknown(*facts) & self.ahead.unknown(facts))
+            _chosen(
+                facts,
+                self._overlay.unknown(*facts)
+                & self.ahead.unknown(facts)
+                & (self._told.told(facts) == UNTOLD),
+            )
             for facts in given
             if self._facts.is_known(facts[0]) and self._facts.rows(self._facts.number(facts[0]))
         ]
@@ -194,8 +222,15 @@ class Fetching:
         self, tables: Mapping[int, list[pa.Table]], numbers: set[int]
     ) -> Iterable[tuple[States, list[Integers]]]:
         with self._facts.work.described("looking up facts"), self._facts.named(tables) as views:
+            apart = self._told.told_of()
             texts = {
-                width: self._deriving.with_states(width, f"SELECT * FROM {view}", numbers, "part")  # noqa: S608
+                width: self._deriving.with_states(
+                    width,
+                    f"SELECT * FROM {view}",  # noqa: S608
+                    numbers,
+                    "part",
+                    apart=apart,
+                )
                 for width, view in views.items()
             }
             found = self._deriving.fetched(texts, "part")
@@ -213,6 +248,8 @@ def _chosen(facts: Encoded, kept: Mask) -> Encoded:
     return predicate, [np.asarray(column)[kept] for column in columns], int(kept.sum())
 
 
-def _absent(predicate: Predicate, constants: Sequence[Ids], size: int) -> States:
+def _stated(facts: Encoded, words: Integers) -> States:
+    """Return facts without derivations."""
+    predicate, constants, size = facts
     nothing = np.zeros(size, np.int64)
-    return States(predicate, constants, np.full(size, ABSENT, np.int64), nothing, nothing)
+    return States(predicate, constants, words, nothing, nothing)

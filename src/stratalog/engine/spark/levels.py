@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
-from stratalog.plan.rules import ModuleKind, Stratum
+from stratalog.plan.rules import Stratum
 from stratalog.plan.stratify import levels
 
 
 def merged_levels(strata: Sequence[Stratum]) -> tuple[Stratum, ...]:
-    """Return a stratum per level, and those that are a closure of a shape that modules do not have.
+    """Return a stratum per level, and those that are a closure.
 
     A rule stays recursive only if it is so in its component.
     """
@@ -23,14 +22,10 @@ def merged_levels(strata: Sequence[Stratum]) -> tuple[Stratum, ...]:
 
 def _divided(strata: Sequence[Stratum]) -> Iterator[Stratum]:
     """Yield what only a stratum of its own tells to be a closure, and all others as one."""
-    others = [stratum for stratum in strata if not _is_closure(stratum)]
-    yield from (stratum for stratum in strata if _is_closure(stratum))
+    others = [stratum for stratum in strata if stratum.closing is None]
+    yield from (stratum for stratum in strata if stratum.closing is not None)
     if others:
         yield _together(others)
-
-
-def _is_closure(stratum: Stratum) -> bool:
-    return any(module.kind is ModuleKind.CLOSURE for module in stratum.modules)
 
 
 def _together(strata: Sequence[Stratum]) -> Stratum:
@@ -40,5 +35,5 @@ def _together(strata: Sequence[Stratum]) -> Stratum:
         frozenset(p for stratum in strata for p in stratum.predicates),
         tuple(rule for stratum in strata for rule in stratum.nonrecursive),
         tuple(rule for stratum in strata for rule in stratum.recursive),
-        tuple(replace(m, closing=None) for stratum in strata for m in stratum.modules),
+        tuple(module for stratum in strata for module in stratum.modules),
     )

@@ -20,7 +20,8 @@ import pyarrow as pa
 
 from stratalog.engine.columnar.closures.closure import GAINED, Closure
 from stratalog.engine.columnar.relation import Ids
-from stratalog.engine.spark.enclosure import NO_PAIRS, Enclosure, Pairs, Words, unpacked
+from stratalog.engine.spark.enclosure import Enclosure
+from stratalog.engine.spark.words import NO_PAIRS, Pairs, Words, unpacked
 from stratalog.kernels import closure_read
 from stratalog.kernels.sizes import sized
 from stratalog.spark import map_in_arrow

@@ -116,7 +116,7 @@ class Nearby:
         relation = self._overlay.relation(predicate)
         rows = relation.find(columns, size)
         is_here = rows != UNKNOWN
-        words = self._fetching.ahead.words(facts)
+        words = self._fetching.words(facts)
         words[is_here] = relation.labels[rows[is_here]]
         held = (words != ABSENT) & self._overlay.sets.table(described, predicate)[words]
         delta = meaning.delta.local.rows.get(relation.number)

@@ -29,6 +29,7 @@ Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 ABSENT = -1  # no segment has the fact
+UNTOLD = -2  # nobody but segments can say
 UNKNOWN = np.uint32(0xFFFFFFFF)  # the row of a fact that is not here
 NARROW = np.iinfo(np.int32).max
 

@@ -10,7 +10,7 @@ those of known facts each `apply` adds *contributions*, and nothing that is know
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -57,6 +57,10 @@ class Segment:
         self.of_predicate = defaultdict(list)
         for key in self.rows:
             self.of_predicate[key.predicate].append(key)
+
+    def is_apart(self, predicates: frozenset[int]) -> bool:
+        """Return whether rows are not divided, and of these predicates only."""
+        return not self.is_divided and self.of_predicate.keys() <= predicates
 
     def cells_of(self, predicate: int) -> list[Key]:
         """Return the cells of a predicate."""
@@ -147,7 +151,9 @@ class Table:
         self.segments.append(segment)
         return segment
 
-    def select(self, is_member: Member, what: str = "") -> list[str]:
+    def select(
+        self, is_member: Member, what: str = "", *, segments: Sequence[Segment] | None = None
+    ) -> list[str]:
         """Return statements for the key columns of the facts that are meant, and for `what`.
 
         In `what`, `{label}` stands for a fact's label word and `{number}` for its segment.
@@ -155,7 +161,7 @@ class Table:
         return [
             f"SELECT {columns(self.width)}{self._filled(what, segment, cells)}"  # noqa: S608
             f" FROM ({segment.body}) {segment.written.view} WHERE {segment.where(cells)}"
-            for segment in self.segments
+            for segment in (self.segments if segments is None else segments)
             if (cells := segment.chosen(is_member))
         ]
 

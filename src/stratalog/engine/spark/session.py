@@ -14,6 +14,7 @@ from stratalog.errors import StratalogError
 from stratalog.facts.engine import BudgetSpentError
 from stratalog.facts.limits import Limits
 from stratalog.kernels.sizes import sized
+from stratalog.spark.arrow import from_arrow
 from stratalog.spark.failures import translate
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ class Work:
 
     def given(self, table: pa.Table) -> DataFrame:
         """Return a small table as a DataFrame."""
-        return self.spark.createDataFrame(table)
+        return from_arrow(self.spark, table)
 
 
 def _is_sparks(error: Exception) -> bool:

@@ -10,8 +10,12 @@ from typing import Any
 import pytest
 
 import stratalog
-from stratalog.engine.spark import bulk
+from stratalog.engine.columnar.closures.closure import TooLargeError
+from stratalog.engine.spark import bulk, engine
 from stratalog.engine.spark.far import contracted
+from stratalog.engine.spark.fetching import Fetching
+from stratalog.engine.spark.held import Held
+from stratalog.engine.spark.near import Encoded
 from stratalog.engine.spark.rooms import SETTING
 from stratalog.errors import EngineError
 from tests.updates import SHAPES
@@ -112,6 +116,93 @@ def test_closures_of_other_shapes_are_listed_too(both: Both, shape: str):
     both(shape + AROUND, facts(4) | {"t": [(1, 2), (5, 5)]})
 
 
+def change(draw: Random, size: int = 7) -> dict[str, Facts]:
+    """Return an update: some edges go, others come."""
+    insert, delete = facts(draw.randrange(1000), size), facts(draw.randrange(1000), size)
+    return {"insert": {"e": insert["e"][:2], "f": insert["f"][:1]}, "delete": delete}
+
+
+@pytest.mark.usefixtures("by_executors")
+@pytest.mark.parametrize("shape", SHAPES)
+def test_updates_follow_listed_pairs_without_looking_for_them(
+    spark: Any, both: Both, shape: str, monkeypatch: pytest.MonkeyPatch
+):
+    """Only facts that the closure has not derived are looked for; nothing is written again."""
+    kb, other = both(shape + AROUND, facts(9, 9) | {"t": [(1, 2), (5, 5)]})
+    asked: list[Encoded] = []
+    ask = Fetching._question
+
+    def watched(self: Fetching, given: Encoded, part: int) -> Any:
+        asked.append(given)
+        return ask(self, given, part)
+
+    monkeypatch.setattr(Fetching, "_question", watched)
+    rewritten = len(stages(spark, "dividing facts anew"))
+    draw = Random(10)
+    for _ in range(2):
+        step = change(draw, 9)
+        done, expected = kb.update(**step), other.update(**step)
+        assert (len(done.added), len(done.removed)) == (len(expected.added), len(expected.removed))
+        assert kb._counts() == other._counts()
+    assert len(stages(spark, "dividing facts anew")) == rewritten
+    explicit = sum(len(given) for given in facts(9, 9).values())
+    assert sum(size for predicate, _, size in asked if predicate.name in "trq") < explicit
+
+
+@pytest.mark.parametrize("shape", [SHAPES[n] for n in (0, 1, 2, 5, 7)])
+def test_closures_stay_right_when_touched_facts_become_segments(
+    both: Both, shape: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(engine, "OVERLAY", 0)
+    monkeypatch.setattr(engine, "SHARE", 1 << 40)
+    given = facts(13) | {"t": [(1, 2), (5, 5)]}
+    kb, other = both(shape + AROUND, given)
+    edges = given["e"][:3]
+    gone: Facts = {"e": edges, "t": [(1, 2)]}
+    come: Facts = {"e": edges, "t": [(6, 4)]}
+    for step in ({"delete": gone}, {"insert": come}, {"delete": come}, {"insert": gone}):
+        kb.update(**step)
+        other.update(**step)
+        assert kb._counts() == other._counts()
+
+
+def test_steps_are_known_before_there_is_an_edge(both: Both):
+    kb, other = both(MIXED + "t(?x, ?z) :- e(?x, ?y), t(?y, ?z) .", facts(14))
+    for step in ({"insert": {"t": [(facts(14)["e"][0][1], 5)]}}, change(Random(15))):
+        kb.update(**step)
+        other.update(**step)
+        assert kb._counts() == other._counts()
+
+
+def test_what_an_update_undoes_is_held_as_before(both: Both):
+    kb, other = both(TRANSITIVE + SYMMETRIC + "q(?x, ?y) :- e(?x, ?y) .", facts(16))
+    step = change(Random(17))
+    rules = {"remove_rules": "p(?x, ?z) :- p(?x, ?y), p(?y, ?z) ."}
+    for asked in (step, rules, step | rules):
+        done, expected = kb.what_if(**asked), other.what_if(**asked)
+        assert (len(done.added), len(done.removed)) == (len(expected.added), len(expected.removed))
+        assert kb._counts() == other._counts()
+    held = kb._host.engine._holding._held
+    assert {predicate.name for predicate in held} == {"p", "s"}
+    kb.update(**step)
+    other.update(**step)
+    assert kb._counts() == other._counts()
+
+
+def test_a_closure_that_has_become_too_large_is_joined(both: Both, monkeypatch: pytest.MonkeyPatch):
+    def too_large(*_: object) -> None:
+        raise TooLargeError
+
+    for program in (TRANSITIVE, SYMMETRIC, SHAPES[7] + AROUND):
+        kb, other = both(program, facts(11))
+        with monkeypatch.context() as patched:
+            patched.setattr(Held, "follow", too_large)
+            step = change(Random(12)) | {"maintenance": "dred-c"}
+            kb.update(**step)
+        other.update(**step)
+        assert kb._counts() == other._counts()
+
+
 @pytest.mark.usefixtures("by_joins")
 @pytest.mark.parametrize("program", [TRANSITIVE, SYMMETRIC, SHAPES[7] + AROUND])
 def test_what_no_process_can_hold_is_joined(both: Both, program: str):
@@ -174,6 +265,21 @@ def test_a_store_with_modules_is_updated_on_spark(spark: Any, tmp_path: Path, al
     kb.update(delete={"e": given["e"][:3]})
     expected.update(delete={"e": given["e"][:3]})
     assert all(sorted(kb[name]) == sorted(expected[name]) for name in "psq")
+
+
+@pytest.mark.parametrize("shape", [SHAPES[n] for n in (1, 3, 6, 7)])
+def test_a_store_of_closures_is_updated_on_spark(spark: Any, tmp_path: Path, shape: str):
+    given, draw = facts(7) | {"t": [(1, 2), (5, 5)]}, Random(8)
+    program = shape + AROUND
+    expected = stratalog.materialise(program, given, engine="columnar")
+    stratalog.materialise(program, given, engine="columnar", store=tmp_path / "s").close()
+    kb = stratalog.open(tmp_path / "s", engine="spark", spark=spark)
+    for _ in range(2):
+        step = change(draw)
+        kb.update(**step)
+        expected.update(**step)
+        assert kb._counts() == expected._counts()
+    kb.close()
 
 
 def test_the_papers_algorithms_are_refused(spark: Any):

@@ -17,6 +17,7 @@ from stratalog.engine.spark.rules.sources import Reading
 from stratalog.lang.syntax import Atom, Predicate
 from stratalog.plan.delta import Version, versions
 from stratalog.plan.rules import PlannedRule
+from stratalog.spark import from_arrow
 
 KEYS = "$keys "
 FIRST_KEYS = -2  # their numbers; predicates of facts have 0, 1, ...
@@ -64,7 +65,7 @@ def _keys(
         distinct = reduce(DataFrame.union, parts).distinct()
         table = collected(distinct)
         rows += AT_ONCE if table is None else table.num_rows
-        keys[arity] = distinct if table is None else tools.spark.createDataFrame(table)
+        keys[arity] = distinct if table is None else from_arrow(tools.spark, table)
     return reading_of(keys, rows) if rows else None
 
 

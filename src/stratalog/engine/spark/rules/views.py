@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stratalog.spark import from_arrow
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
@@ -54,4 +56,4 @@ def local_frame(spark: SparkSession, columns: Mapping[str, Any]) -> DataFrame:
     import pyarrow as pa
 
     arrays = {name: pa.array(np.asarray(column)) for name, column in columns.items()}
-    return spark.createDataFrame(pa.table(arrays))
+    return from_arrow(spark, pa.table(arrays))
