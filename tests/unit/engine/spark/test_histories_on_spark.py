@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from stratalog.engine.spark import engine
 from tests.oracle import together
 
 
@@ -16,3 +19,12 @@ def test_random_histories_are_followed(spark: Any):
 
 def test_random_histories_with_modules_are_followed(spark: Any):
     together.run(spark, number=1, size=3, most=3, kind="modules")
+
+
+@pytest.mark.parametrize("kind", ["histories", "modules"])
+def test_touched_facts_become_segments_before_each_step(
+    spark: Any, kind: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(engine, "OVERLAY", 0)
+    monkeypatch.setattr(engine, "SHARE", 1 << 40)
+    together.run(spark, number=2, size=3, most=3, kind=kind)
