@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stratalog.cli import options as o
+from stratalog.cli import stopped
 from stratalog.cli.output import Form, chosen_format, opened, text_file, write_table, write_to
 from stratalog.cli.show import note, note_first_run, show_rows
 from stratalog.errors import DataError
@@ -60,6 +61,7 @@ def _command(  # noqa: PLR0913  # the contract's options
     only = "explicit" if explicit else "derived" if derived else None
     form = Form(chosen_format(data_format, output), limit, header=header, in_order=in_order)
     note_first_run(quiet)
+    stopped.will_write_file(output)
     kb = open_store(store, version)
     count = (
         _write_all(kb, form, output, only)

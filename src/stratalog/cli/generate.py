@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stratalog.cli import options as o
+from stratalog.cli import stopped
 from stratalog.cli.show import note
 from stratalog.generate.catalogue import GENERATORS, Generator
 from stratalog.knowledge.progress import plural
@@ -109,6 +110,7 @@ def _run(generator: Generator, given: dict[str, Any]) -> None:
     from stratalog.knowledge.progress import reporter
 
     begun = time.perf_counter()
+    stopped.will_write_file(given["output"])
     parameters = {each.name: given[each.name] for each in generator.parameters}
     parameters["seed"] = given["seed"]
     with reporter(False if given["quiet"] else None) as report:

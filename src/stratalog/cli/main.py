@@ -22,6 +22,7 @@ from stratalog.cli import (
     materialise,
     plan,
     query,
+    stopped,
     stores,
     stream,
     update,
@@ -102,12 +103,13 @@ def main(arguments: Sequence[str]) -> int:
     is_debugging = "--debug" in arguments
     given = [argument for argument in arguments if argument != "--debug"]
     try:
+        stopped.begin()
         return _invoke(given)
     except StratalogError as error:
         show_error(str(error))
         return STATUS_OF_CODE.get(error.code, ENGINE if isinstance(error, EngineError) else USER)
-    except KeyboardInterrupt as stopped:
-        show_error(f"E105: cancelled; {str(stopped) or 'nothing was written'}")
+    except KeyboardInterrupt as cancelled:
+        show_error(f"E105: cancelled; {str(cancelled) or stopped.what_was_written()}")
         return ENGINE
     except BrokenPipeError:
         _forget_stdout()

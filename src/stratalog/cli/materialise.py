@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stratalog.cli import options as o
+from stratalog.cli import stopped
 from stratalog.cli.show import listening, note, note_first_run, show_rows, summary
 from stratalog.errors import EngineError
 from stratalog.knowledge.progress import STAGES, plural
@@ -158,7 +159,9 @@ def _materialise(
     from stratalog.knowledge.build import materialise
 
     store = chosen.get("store")
-    before = 0 if store is None else current_version(store)
+    if store is not None:
+        stopped.will_write_store(store, stopped.current_version(store))
+    stopped.will_write_file(chosen.get("publish"))
     note_first_run(quiet)
     if store is None and not quiet:
         note("note: without --store DIR the result is not kept")
@@ -169,38 +172,9 @@ def _materialise(
                 printer.show(warning)
     except EngineError as error:
         raise respelled(error, chosen) from None
-    except KeyboardInterrupt:
-        if store is not None and (now := current_version(store)) != before:
-            raise KeyboardInterrupt(f"version {now} had been written") from None
-        raise
     if not kb.stats["rules"] and not quiet:
         note("note: the program has no rules, so nothing is derived")
     return kb
-
-
-def current_version(store: Path) -> int:
-    """Return the store's current version, 0 if it is new; an error if it cannot be made there."""
-    from stratalog.errors import StoreError
-    from stratalog.pipeline.layout import foreign_names
-    from stratalog.pipeline.store import Store
-
-    try:
-        return Store.open(store).version
-    except StoreError as error:
-        if error.code != "T101":
-            raise
-    if store.exists() and not store.is_dir():
-        raise StoreError(
-            "T108", "a store is a folder, this is a file", path=str(store), help="name a new folder"
-        )
-    if foreign := foreign_names(store):
-        raise StoreError(
-            "T108",
-            f"the folder holds other files ({', '.join(foreign[:3])})",
-            path=str(store),
-            help="name a new or empty folder for the store",
-        )
-    return 0
 
 
 def respelled(error: EngineError, chosen: dict[str, Any]) -> EngineError:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from stratalog.cli import options as o
+from stratalog.cli import stopped
 from stratalog.cli.output import Form, chosen_format, write_table
 from stratalog.cli.show import note, note_first_run
 from stratalog.knowledge.progress import plural
@@ -48,6 +49,7 @@ def _command(  # noqa: PLR0913  # the contract's options
         raise typer.BadParameter("--timeout is not a positive number of seconds")
     form = Form(chosen_format(data_format, output), limit, header=header, in_order=in_order)
     note_first_run(quiet)
+    stopped.will_write_file(output)
     kb = open_store(store, version)
     kb.set_timeout(timeout)
     answers = kb.query(query)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stratalog.cli import options as o
+from stratalog.cli import stopped
 from stratalog.cli.materialise import rejected_path, show_profile
 from stratalog.cli.show import note, note_first_run, show_rows
 
@@ -103,6 +104,7 @@ def _versions(
         raise typer.BadParameter("--compare and --drop exclude each other")
     opened = Store.open(store)
     if drop:
+        stopped.will_write(lambda: None if _has(opened, drop) else f"version {drop} is gone")
         opened.drop(drop)
         rejected_path(Path(store), drop).unlink(missing_ok=True)
         if not quiet:
@@ -112,6 +114,10 @@ def _versions(
         _compare(store, compare, as_json=as_json, quiet=quiet)
     else:
         _list(opened, as_json=as_json)
+
+
+def _has(opened: Store, number: int) -> bool:
+    return any(version.number == number for version in opened.versions())
 
 
 def _list(opened: Store, *, as_json: bool) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stratalog.cli import options as o
+from stratalog.cli import stopped
 from stratalog.cli.materialise import respelled, settings
 from stratalog.cli.show import listening, note, note_first_run
 from stratalog.errors import EngineError
@@ -139,6 +140,7 @@ def _run(
     kb = open_store(store, progress=False, **given)
     if not quiet:
         note(f"{', '.join(source)} -> {store} version {kb.version}")
+    stopped.will_write_store(store, kb.version)
     stream = kb.stream(source, on_batch=None if quiet else _teller(store), **asked)
     is_stopped = _follow(stream)
     seconds = time.perf_counter() - begun

@@ -11,13 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stratalog.cli import options as o
-from stratalog.cli.materialise import (
-    current_version,
-    keep_rejected,
-    respelled,
-    settings,
-    show_profile,
-)
+from stratalog.cli import stopped
+from stratalog.cli.materialise import keep_rejected, respelled, settings, show_profile
 from stratalog.cli.show import listening, note, note_first_run, show_rows
 from stratalog.errors import EngineError
 from stratalog.knowledge.progress import STAGES, plural
@@ -144,20 +139,16 @@ def _update(
     """Return the knowledge base, its version before the update, and what changed."""
     from stratalog.knowledge.persist import open_store
 
-    before = current_version(store)
     try:
         with listening() as printer:
             kb = open_store(store, **chosen)
             before = kb.version
+            stopped.will_write_store(store, before)
             changes = (kb.what_if if dry_run else kb.update)(**wish)
             for warning in changes.stats["warnings"]:
                 printer.show(warning)
     except EngineError as error:
         raise respelled(error, chosen) from None
-    except KeyboardInterrupt:
-        if (now := current_version(store)) != before:
-            raise KeyboardInterrupt(f"version {now} had been written") from None
-        raise
     return kb, before, changes
 
 

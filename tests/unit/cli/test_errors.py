@@ -222,6 +222,38 @@ def test_cancelling_says_what_was_written(command, store, monkeypatch):
     assert (done.status, done.err) == (4, "E105: cancelled; version 2 had been written\n")
 
 
+@pytest.mark.parametrize(
+    ("last", "arguments", "told"),
+    [
+        (
+            "materialise.summary",
+            ("materialise", "rules.dlog", "--store", "kb"),
+            "version 2 had been written",
+        ),
+        (
+            "materialise.summary",
+            ("materialise", "rules.dlog", "--publish", "out"),
+            "what is in out is whole",
+        ),
+        ("facts.note", ("facts", "kb", "path"), "nothing was written"),
+        ("facts.note", ("facts", "kb", "path", "-o", "path.csv"), "what is in path.csv is whole"),
+        ("stores.note", ("versions", "kb", "--drop", "1"), "version 1 is gone"),
+    ],
+)
+def test_cancelling_at_the_last_moment_says_what_was_written(
+    command, store, monkeypatch, last, arguments, told
+):
+    if arguments[0] == "versions":
+        assert command("materialise", "rules.dlog", "--store", store).status == 0
+
+    def cancelled(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"stratalog.cli.{last}", cancelled)
+    done = command(*(store if each == "kb" else each for each in arguments))
+    assert (done.status, done.err.splitlines()[-1]) == (4, f"E105: cancelled; {told}")
+
+
 def test_an_output_file_that_cannot_be_written(command, store):
     done = command("facts", store, "path", "-o", "no/such/folder.csv")
     assert (done.status, done.err[:5]) == (1, "D313:")

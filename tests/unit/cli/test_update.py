@@ -148,6 +148,7 @@ def test_bad_lines_may_be_skipped(change):
 
 
 def test_cancelling_says_what_was_written(change, monkeypatch):
+    from stratalog.cli import update
     from stratalog.knowledge import base, updating
 
     def cancelled(*_, **__):
@@ -159,3 +160,8 @@ def test_cancelling_says_what_was_written(change, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(base.KnowledgeBase, "note_phase", cancelled)
         assert change(*BOTH).err == "E105: cancelled; version 2 had been written\n"
+    back = ("--delete", "edge=new.csv")
+    with monkeypatch.context() as patch:
+        patch.setattr(update, "_close", cancelled)  # all is done, but not said
+        assert change(*back, "--dry-run").err == "E105: cancelled; nothing was written\n"
+        assert change(*back).err == "E105: cancelled; version 3 had been written\n"
