@@ -472,3 +472,12 @@ def test_rows_after_an_empty_chunk_reach_spark(spark):
     parts = [[1, 2], [], [3], [], [4]]
     table = pa.concat_tables([pa.table([each], schema=part) for each in parts])
     assert sessions.from_arrow(spark, table).count() == table.num_rows
+
+
+def test_a_table_in_another_session_leaves_the_active_one(spark):
+    before = type(spark).getActiveSession()
+    other = spark.newSession()
+    sessions.from_arrow(other, pa.table({"a": [1]})).createOrReplaceTempView("seen_there_only")
+    assert type(spark).getActiveSession() is before
+    assert other.catalog.tableExists("seen_there_only")
+    assert not sessions.active().catalog.tableExists("seen_there_only")

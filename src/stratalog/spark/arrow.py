@@ -15,11 +15,28 @@ _lock = threading.Lock()
 
 
 def from_arrow(spark: SparkSession, table: Table) -> DataFrame:
-    """Return a small table as a DataFrame, all of its rows.
+    """Return a small table as a DataFrame, all of its rows; the active session stays what it was.
 
     PySpark (4.3) reads a table of several chunks up to the first empty one, and loses the others.
     """
-    return spark.createDataFrame(table.combine_chunks())
+    with _active_session_kept(spark):
+        return spark.createDataFrame(table.combine_chunks())
+
+
+@contextmanager
+def _active_session_kept(spark: SparkSession) -> Iterator[None]:
+    """Undo that PySpark makes `spark` active: users look for views in the session they had."""
+    kind: Any = type(spark)
+    java: Any = spark._jvm.SparkSession  # type: ignore[union-attr]  # noqa: SLF001
+    before, active = kind._activeSession, java.getActiveSession()  # noqa: SLF001
+    try:
+        yield
+    finally:
+        kind._activeSession = before  # noqa: SLF001
+        if active.isDefined():
+            java.setActiveSession(active.get())
+        else:
+            java.clearActiveSession()
 
 
 def map_in_arrow(

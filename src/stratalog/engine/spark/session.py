@@ -82,12 +82,9 @@ class Work:
 
     @contextmanager
     def described(self, text: str) -> Iterator[None]:
-        """Name the jobs that run meanwhile; leave the user's session as it was."""
-        from pyspark.sql import SparkSession
-
-        kind: Any = SparkSession
+        """Name the jobs that run meanwhile, and give those of the user their name back."""
         before = self.context.getLocalProperty(DESCRIPTION)
-        active, self.doing = kind._activeSession, text  # noqa: SLF001  # PySpark has no way back
+        self.doing = text
         try:
             self.context.setJobDescription(text)
             with self._stoppable():
@@ -102,7 +99,7 @@ class Work:
                 raise too_many_derivations(text) from error
             raise translate(error, text) from error
         finally:
-            self._restore(kind, active, before)
+            self._describe_as_before(before)
 
     @contextmanager
     def _stoppable(self) -> Iterator[None]:
@@ -133,16 +130,11 @@ class Work:
         with suppress(Exception):
             self.context.cancelJobsWithTag(tag)
 
-    def _restore(self, kind: Any, active: Any, description: str | None) -> None:  # noqa: ANN401
-        """Give the session and the description of jobs back; a JVM that is gone needs neither."""
-        kind._activeSession = active  # noqa: SLF001
+    def _describe_as_before(self, description: str | None) -> None:
         try:
             self.context.setLocalProperty(DESCRIPTION, description)  # type: ignore[arg-type]
-            jvm: Any = self._users._jvm  # noqa: SLF001
-            if active is not None:
-                jvm.SparkSession.setActiveSession(active._jsparkSession)  # noqa: SLF001
         except Exception as error:
-            if not _is_sparks(error):
+            if not _is_sparks(error):  # a JVM that is gone needs no description
                 raise
 
     def sql(self, text: str) -> DataFrame:
