@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stratalog.engine.columnar.engine import ColumnarEngine
 from stratalog.reason import auto
 from stratalog.reason.closed import or_by
 from tests import updates
@@ -54,6 +55,15 @@ def test_an_algorithm_with_modules_that_is_stopped_leaves_nothing_behind(
     choose = chooser(work)
     with patch.object(auto, "LEAST", 0.0):
         histories.run(history, histories.MIXED, engine, lambda m: or_by(choose(m)))
+
+
+@given(made=updates.of_closures(), room=st.sampled_from((0, 64, 256)))
+@settings(max_examples=max(1, settings().max_examples // 4))
+def test_closures_that_are_or_become_too_large_are_spelled_out(
+    engine: str, made: updates.Random, room: int
+):
+    with patch.object(ColumnarEngine, "closure_budget", lambda _: room):
+        follow(made, engine, ALGORITHMS, modules="auto")
 
 
 TRANSITIVE = (

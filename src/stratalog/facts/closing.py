@@ -30,6 +30,7 @@ class Closing:
     has_sources: bool = False  # each first constant is related to itself
     has_targets: bool = False
     steps: Side | None = None
+    is_plain: bool = field(default=False, compare=False)  # by 000's modules alone: X marks edges
     rule: int = field(default=-1, compare=False)  # the index of the one that it is accounted for as
 
     @property

@@ -41,6 +41,7 @@ def _whole(stratum: Stratum) -> Module | None:
         predicate = closing.sides[0].predicate
         own = next(rule for rule in rules if rule.head.predicate == predicate)
         known = Module(ModuleKind.CLOSURE, predicate, rules, chains_of(own))
+    closing = replace(closing, is_plain=known.kind is not ModuleKind.CLOSURE)
     return replace(known, closing=closing, is_exact=True, is_alone=True)
 
 

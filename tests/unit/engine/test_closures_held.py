@@ -10,7 +10,9 @@ import pyarrow as pa
 import pytest
 
 import stratalog as sl
+from stratalog.engine.columnar import engine
 from stratalog.engine.columnar.closures import closure as closures
+from stratalog.facts.limits import Limits
 from stratalog.knowledge.describe import describe
 
 TRANSITIVE = "t(?x, ?z) :- t(?x, ?y), t(?y, ?z) . "
@@ -167,6 +169,74 @@ def test_a_closure_that_fails_half_way_is_the_one_of_before(shape: str, monkeypa
     assert everything(held) == everything(plain)
     assert held.update(**turn).sizes() == plain.update(**turn).sizes()
     assert everything(held) == everything(plain)
+
+
+EDITS = {"remove_rules": TRANSITIVE, "add_rules": "t(?x, ?y) :- t(?y, ?x), e(?x, ?y) ."}
+
+
+@pytest.mark.parametrize("shape", SHAPES[:4])
+def test_a_closure_that_was_spelled_out_in_vain_is_held_again(shape: str, monkeypatch):
+    """Wherever an edit of its rules is stopped, nothing has changed."""
+    chance = random.Random(shape)
+    given = {"e": chance.sample(PAIRS, 9), "t": chance.sample(PAIRS, 4)}
+    held, plain = both(shape + READERS, given)
+    check, size = Limits.check_time, held._host.engine.allocated
+    for last in range(1, 200):
+        left = iter(range(last))
+
+        def stops(self: Limits, rule: str, left: Any = left) -> None:
+            check(self, rule)
+            if next(left, None) is None:
+                raise sl.EngineError("E102", "time is up")
+
+        monkeypatch.setattr(Limits, "check_time", stops)
+        try:
+            held.update(**EDITS)
+        except sl.EngineError:
+            monkeypatch.undo()
+        else:
+            break
+        assert is_held(held)
+        assert everything(held) == everything(plain)
+        turn = {"e": chance.sample(PAIRS, 2), "t": chance.sample(PAIRS, 2)}
+        for kb in (held, plain):
+            kb.update(insert=turn)
+            kb.update(delete=turn)
+        assert everything(held) == everything(plain)
+    monkeypatch.undo()
+    assert last > 3
+    plain.update(**EDITS)
+    assert everything(held) == everything(plain)
+    assert held._host.engine.allocated < 4 * size
+
+
+@pytest.fixture
+def room(monkeypatch):
+    """Let closures be as large as usual, in tests with tiny sizes too."""
+    monkeypatch.setattr(engine, "BUDGET", 1 << 30)
+
+
+@pytest.mark.usefixtures("room")
+def test_an_edit_that_nobody_keeps_gives_the_room_of_spelled_out_pairs_back():
+    chain = [(n, n + 1) for n in range(1000)]
+    kb = sl.materialise(TRANSITIVE, {"t": chain}, engine="columnar")
+    size = kb._host.engine.allocated
+    assert kb.what_if(remove_rules=TRANSITIVE).sizes() == {"t": (0, 499_500)}
+    assert is_held(kb)
+    assert kb._host.engine.allocated <= size
+    assert len(kb["t"]) == 500_500
+    assert kb.update(delete={"t": [(500, 501)]}).sizes() == {"t": (0, 250_500)}
+
+
+@pytest.mark.usefixtures("room")
+def test_a_closure_that_there_is_no_room_to_spell_out_stays():
+    chain = [(n, n + 1) for n in range(1000)]
+    kb = sl.materialise(TRANSITIVE, {"t": chain}, engine="columnar", memory=4_000_000)
+    with pytest.raises(sl.EngineError, match="E101") as caught:
+        kb.update(remove_rules=TRANSITIVE)
+    assert "spelling out the closure t" in str(caught.value)
+    assert len(kb["t"]) == 500_500
+    assert kb.update(insert={"t": [(1000, 1001)]}).sizes() == {"t": (1001, 0)}
 
 
 def too_large(*_: object) -> None:

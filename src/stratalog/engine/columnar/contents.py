@@ -141,7 +141,7 @@ class Contents:
         """Raise if a limit is reached."""
         self.limits.check_time(self.running)
         if self.limits.max_facts is not None:
-            self.limits.check_facts(self.facts_stored(), self.running)
+            self.limits.check_stored(self.facts_stored(), self.running)
 
     def account(self, more: int) -> None:
         with self._accounting:

@@ -170,6 +170,13 @@ class Index:
         self._heads = np.full(total, memory.NULL, np.uint32)
         self._heads[size:] = 0
 
+    def restart(self) -> None:
+        """Forget all rows: they are linked anew when it is next used."""
+        self._drop_layout()
+        self._account(-self._next.nbytes)
+        self._next = np.empty(0, np.uint32)
+        self._restart(self._kind, 1 if self._kind == memory.DIRECT else 8)
+
     def _restart(self, kind: int, heads: int) -> None:
         self._renew_heads(heads)
         self._kind, self.linked, self.keys = kind, 0, 0

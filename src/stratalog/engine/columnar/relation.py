@@ -270,6 +270,17 @@ class Relation:
         self.segments.trim(self)
         self.describe()
 
+    def keep_first(self, rows: int) -> None:
+        """Forget all rows but the first ones, and give their room back."""
+        self.descriptor[memory.ROWS] = rows
+        self.lanes.trim()
+        self._resize(rows)
+        for index in self.indexes:
+            index.restart()
+        self.segments.divide(self, self.segments.by, rows)
+        self.changes += 1
+        self.describe()
+
     def index(self, columns: tuple[int, ...]) -> Index:
         """Return the index on these key columns, made on first use."""
         for index in self.indexes:

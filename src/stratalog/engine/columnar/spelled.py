@@ -45,6 +45,5 @@ def _with_marks(relation: Relation, columns: list[Ids], present: npt.NDArray[np.
     counts = [np.zeros(present.size, count.dtype) for count in relation.counts]
     for mine, count in zip(counts, relation.counts, strict=True):
         mine[stored] = count[rows]
-    external = present & (True if view_of(relation).is_symmetric else counts[0] > 0)
-    labels[external] |= np.uint16(1 << X.bit)
+    labels[present & view_of(relation).external(counts[0])] |= np.uint16(1 << X.bit)
     return columns, labels, counts

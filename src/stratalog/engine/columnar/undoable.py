@@ -45,7 +45,11 @@ class Undoable(Contents):
     def roll_back(self, to: int | None = None) -> None:
         """Undo all changes since a savepoint, or since `begin` and end it."""
         if self._journal is not None:
-            self._journal.undo(to or 0)
+            memory, self.limits.memory = self.limits.memory, None  # what was there may come back
+            try:
+                self._journal.undo(to or 0)
+            finally:
+                self.limits.memory = memory
         if to is None:
             self.commit()
 

@@ -7,6 +7,7 @@ have the same labels. What is marked of single facts, that they are explicit, is
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +29,9 @@ CHANGED = (1 << I.bit | 1 << D.bit, 1 << I.bit, 1 << A.bit)
 class View:
     """The pairs of a closure as a relation."""
 
-    def __init__(self, closure: Closure, *, is_turned: bool) -> None:
+    def __init__(self, closure: Closure, *, is_turned: bool, is_plain: bool) -> None:
         self.closure = closure
+        self.is_plain = is_plain
         self.is_turned = is_turned
         self.words = np.array(SETTLED, np.uint16)
         self._is_read_backward = False
@@ -54,10 +56,11 @@ class View:
         """Return how many pairs there are in some regions."""
         return self.closure.size(regions) if regions else 0
 
-    @property
-    def is_symmetric(self) -> bool:
-        """Whether pairs hold both ways."""
-        return self.closure.is_symmetric
+    def external(self, counts: npt.NDArray[np.signedinteger[Any]]) -> npt.NDArray[np.bool_]:
+        """Return which pairs have the mark X once they are rows, given their counts C_nr."""
+        if not self.is_plain:
+            return np.zeros(counts.size, np.bool_)
+        return np.ones(counts.size, np.bool_) if self.closure.is_symmetric else counts > 0
 
     @property
     def facts(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from stratalog.engine.columnar.engine import ColumnarEngine
 
 NO_EDGES: Columns = NONE, NONE
+EXPLICIT = np.uint16(1 << E.bit)  # on rows; all other marks are those of the closure's regions
 
 
 class Held:
@@ -42,7 +43,10 @@ class Held:
         self.closure = self._empty()
         self.relations = [engine.relation(side.predicate) for side in closing.sides]
         sides = [side.is_turned for side in closing.sides]
-        self.views = [View(self.closure, is_turned=is_turned) for is_turned in sides]
+        self.views = [
+            View(self.closure, is_turned=is_turned, is_plain=closing.is_plain)
+            for is_turned in sides
+        ]
         self.edges = EdgeRows(
             self.relations, sides, sources=closing.has_sources, targets=closing.has_targets
         )
@@ -112,9 +116,9 @@ class Virtual:
         except TooLargeError:
             self._let_go(held)
             return False
-        for relation in held.relations:  # all other marks are those of the closure's regions
+        for relation in held.relations:
             labels = relation.labels[: relation.rows]
-            labels &= np.uint16(1 << E.bit)
+            labels &= EXPLICIT
         self._held.update(dict.fromkeys(closing.predicates, held))
         self._charge(held)
         engine.forget_plans(closing.predicates)
@@ -189,17 +193,34 @@ class Virtual:
                 [np.concatenate(ends) for ends in zip(*view.pairs(KEPT | GAINED), strict=True)]
                 for view in held.views
             ]
+            rows = [relation.rows for relation in held.relations]
+            undo = partial(self._take_up, held, rows, was_changed=held in self._changed)
+            self._engine.remember_edges(held.relations[0], undo)
             self._let_go(held)
-            for relation, columns in zip(held.relations, pairs, strict=True):
+            names = ", ".join(relation.predicate.name for relation in held.relations)
+            self._engine.running = f"spelling out the closure {names}"
+            for relation, view, columns in zip(held.relations, held.views, pairs, strict=True):
                 if columns:
-                    self._store(relation, held, columns)
+                    self._store(relation, view, columns)
 
-    def _store(self, relation: Relation, held: Held, columns: list[Ids]) -> None:
+    def _take_up(self, held: Held, rows: Sequence[int], *, was_changed: bool) -> None:
+        """Read relations from their closure again, as if they had not been spelled out."""
+        for relation, view, first in zip(held.relations, held.views, rows, strict=True):
+            relation.keep_first(first)
+            relation.labels &= EXPLICIT
+            relation.view = view
+            relation.describe()
+        self._held.update(dict.fromkeys(held.closing.predicates, held))
+        self._changed += [held] if was_changed else []
+        self._engine.forget_plans(held.closing.predicates)
+        self._charge(held)
+
+    def _store(self, relation: Relation, view: View, columns: list[Ids]) -> None:
         """Store pairs of a closure, marked as modules that read facts mark them."""
         engine, size = self._engine, columns[0].size
         relation.expect(size)
         rows = engine.store(relation.predicate, columns, size).rows.get(relation.number, NONE)
-        external = rows if held.closing.is_symmetric else rows[relation.counts[0][rows] > 0]
+        external = rows[view.external(relation.counts[0][rows])]
         relation.labels[rows] |= np.uint16(1 << I.bit)
         relation.labels[external] |= np.uint16(1 << X.bit)
         relation.changes += 1
@@ -212,6 +233,7 @@ class Virtual:
         if held in self._changed:
             self._changed.remove(held)
         self._engine.account(-held.charged)
+        held.charged = 0
         self._engine.forget_plans(held.closing.predicates)
 
     def _charge(self, held: Held) -> None:

@@ -32,12 +32,6 @@ class Held:
         )
         self.enclosure.start(self.sides.edges(), np.sort(directed(steps, closing.steps)))
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether one relation is transitive, or symmetric too, and no more."""
-        is_reflexive = self.closing.has_sources or self.closing.has_targets
-        return len(self.closing.sides) == 1 and self.closing.steps is None and not is_reflexive
-
     def settle(self) -> None:
         """Forget what the closure was before the last change: its pairs are facts, and no others.
 

@@ -67,7 +67,7 @@ class Holding:
             return False
         held.settle()
         self._keep(held)
-        if held.is_plain:
+        if held.closing.is_plain:
             whole = Over(closing.predicates) & I
             self._engine.mark(self._engine.settle(whole) if closing.is_symmetric else edges, X)
         return True
@@ -147,7 +147,7 @@ class Holding:
         engine.mark(changed.lost, D)
         engine.mark(changed.gained, A)
         engine.unmark(changed.lost, X)
-        if held.is_plain:
+        if held.closing.is_plain:
             self._mark_external(known[0], changed, symmetric=closing.is_symmetric)
         engine.costs.add(closing.rule, 0, len(touched), time.process_time() - begun)
         engine.check()
@@ -221,7 +221,7 @@ class Holding:
 
     def _word(self, predicate: Predicate, held: Held) -> int:
         """Return the label word of facts that only the closure derives."""
-        if not (held.is_plain and held.closing.is_symmetric):
+        if not (held.closing.is_plain and held.closing.is_symmetric):
             return 1 << I.bit
         facts, here = self._engine.facts, 1 << I.bit
         number = facts.number(predicate)
