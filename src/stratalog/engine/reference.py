@@ -157,9 +157,12 @@ class ReferenceEngine(WithoutClosures):
         batch = self.store(derived)
         if count is not None:
             self._change(derived, count, -1 if lower else 1)
-        self.limits.check_facts(sum(map(len, self.stored.values())), "the program")
+        self.limits.check_stored(self.facts_stored(), "the program")
         self.limits.check_time("the program")
         return batch
+
+    def facts_stored(self) -> int:
+        return sum(map(len, self.stored.values()))
 
     def chain(self, rule: PlannedRule, start: int, others: FactSet, delta: Batch) -> FactBatch:
         others_or_delta = others | delta

@@ -203,6 +203,9 @@ class Engine(Protocol[RuleT_contra]):
     def commit(self) -> None:
         """Forget how to undo what has changed since `begin`."""
 
+    def facts_stored(self) -> int:
+        """Return how many facts are stored, those included that are in no set any more."""
+
     def work(self) -> int:
         """Return the work done so far: facts visited, tried and derived."""
 

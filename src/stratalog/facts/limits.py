@@ -19,9 +19,12 @@ class Limits:
     max_facts: int | None = None
     timeout: float | None = None  # seconds
     _deadline: float | None = field(default=None, init=False)
+    _absent: int = field(default=0, init=False)
 
-    def start(self) -> None:
+    def start(self, absent: int = 0) -> None:
+        """Begin a run, before which an engine stores so many facts that do not count."""
         self._deadline = None if self.timeout is None else time.monotonic() + self.timeout
+        self._absent = absent
 
     def seconds_left(self) -> float | None:
         """Return how long the run may still take, None if there is no limit."""
@@ -45,6 +48,10 @@ class Limits:
                 f" ({needed / 2**20:,.0f} MiB needed) while evaluating: {rule}",
                 help="raise memory=, or look at the rule: does its body make a product?",
             )
+
+    def check_stored(self, stored: int, rule: str) -> None:
+        """Raise if an engine stores too many facts: those that are in no set any more count too."""
+        self.check_facts(stored - self._absent, rule)
 
     def check_facts(self, facts: int, rule: str) -> None:
         if self.max_facts is not None and facts > self.max_facts:

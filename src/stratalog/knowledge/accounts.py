@@ -37,6 +37,15 @@ def totals(kb: KnowledgeBase) -> Totals:
         return kb._totals
 
 
+def start_limits(kb: KnowledgeBase, *, counts_present: bool) -> None:
+    """Begin a run with the time and the number of facts allowed, facts that are there included."""
+    absent, limits = 0, kb._host.limits
+    if limits.max_facts is not None:
+        present = totals(kb).facts if counts_present else 0
+        absent = kb._host.engine.facts_stored() - present
+    limits.start(absent)
+
+
 def is_seen(predicate: Predicate, plan: Plan) -> bool:
     """Return whether users see the facts of a relation: triples only if they live nowhere else."""
     if predicate == TRIPLE:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from stratalog.ask.query import Vocabulary, plan_query
 from stratalog.facts.interrupts import delivered
 from stratalog.facts.labels import I
+from stratalog.knowledge.accounts import start_limits
 from stratalog.lang.syntax import TRIPLE
 from stratalog.pipeline.decode import decode_table
 
@@ -22,7 +23,7 @@ def answers(kb: KnowledgeBase, text: str) -> pa.Table:
     before = set(host.predicates())
     plan = plan_query(text, _vocabulary(kb, has_triples=TRIPLE in kb._plan.predicates))  # noqa: SLF001
     known = dictionary.checkpoint()
-    host.limits.start()
+    start_limits(kb, counts_present=True)
     marked = []
     try:
         for rule in plan.hidden:

@@ -88,6 +88,7 @@ def _materialise(given: object, facts: object, options: Options, report: Reporte
     origins = {p: encoded.origin(p) for p in encoded.predicates()}
     kb = KnowledgeBase(program, plan, host, dictionary, options, origins)
     kb.note_run(rounds, phases, warnings + encoded.warnings, encoded.report)
+    host.limits.check_facts(kb.stats["facts"], "the program")
     derived = f"{plural(kb.stats['derived'], 'derived fact')}, {plural(rounds, 'round')}"
     report.finish("reason", derived, time.perf_counter() - read)
     _keep(kb, options, report)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from stratalog.facts.engine import Engine
 from stratalog.facts.labels import E
 from stratalog.facts.sets import Batch
+from stratalog.knowledge.accounts import start_limits
 from stratalog.knowledge.adapters import Encoded
 from stratalog.knowledge.given import Given
 from stratalog.knowledge.load import as_stored
@@ -80,6 +81,7 @@ def maintain(
     The `changed` strata have other rules than those that made their facts.
     """
     host, engine = kb._host, kb._host.engine
+    start_limits(kb, counts_present=False)  # some may go: how many there are is known in the end
     new = [p for p in given.insert.predicates() if given.insert.size(p)]
     kb._plan = with_predicates(kb._plan, kb._program, new)
     check_maintenance(kb._plan.strata, maintenance)
@@ -121,7 +123,6 @@ class _Watch:
     def follow(self, deleted: Batch, inserted: Batch) -> Updated:
         """Update all strata."""
         self._report("reason", f"{len(deleted):,} facts to delete, {len(inserted):,} to insert")
-        self._kb._host.limits.start()
         engine, strata = self.rounds.engine, self._strata()
         return follow(engine, strata, deleted, inserted, self._maintain, changed=self._changed)
 

@@ -139,6 +139,7 @@ class _Done:
             before.facts + _size(self._added) - _size(self._removed),
             before.explicit + _size(outcome.inserted) - _size(outcome.deleted),
         )
+        kb._host.limits.check_facts(kb._totals.facts, "the update")
         changed = {predicate for predicate, _, _ in (*self._added, *self._removed)}
         if self._is_edited:
             kb._visible = kb._names = None

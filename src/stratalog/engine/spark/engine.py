@@ -387,7 +387,7 @@ class SparkEngine(Contents):
         rule = rule_text(versions[0].rule) if versions else "the program"
         self.limits.check_time(rule)
         if self.limits.max_facts is not None:
-            self.limits.check_facts(self.facts_stored(), rule)
+            self.limits.check_stored(self.facts_stored(), rule)
 
     def _note_round(self, *, is_whole: bool) -> None:
         self._level, self._round = (
