@@ -31,7 +31,8 @@ def edit_rules(
 ) -> Outcome:
     """Give the knowledge base another program, and let its facts follow."""
     old = kb._plan
-    new = plan_program(program, sorted(_data(kb)), modules=old.modules)
+    inserted = {p for p in given.insert.predicates() if given.insert.size(p)}
+    new = plan_program(program, sorted(_data(kb) | inserted), modules=old.modules)
     kb._program, kb._mentioned = program, predicates_of(program)
     if _is_stored_otherwise(old, new):
         return rebuild(kb, given, report)

@@ -239,7 +239,7 @@ class Dictionary:
         if used + size > self._arena.size:
             self._arena = _enlarged(self._arena, used, max(2 * self._arena.size, used + size))
         if self._count >= self._term_kinds.size:
-            room = 2 * self._term_kinds.size
+            room = max(FIRST_SLOTS - 1, 2 * self._term_kinds.size)
             self._term_kinds = _enlarged(self._term_kinds, self._count, room)
             self._offsets = _enlarged(self._offsets, self._count + 1, room + 1)
         if self._count >= self._slots.size * 2 // 3:

@@ -515,3 +515,49 @@ def test_a_store_keeps_predicates_that_only_a_table_without_rows_told_of(tmp_pat
     given = {"<urn:p>": [("a", "b")], "<urn:q>": nothing}
     sl.materialise("known(?x) :- [?x, ?p, ?y] .", given, store=tmp_path / "kb")
     assert list(sl.open(tmp_path / "kb")["known"]) == [("a",)]
+
+
+def test_a_store_of_rules_alone_takes_its_first_facts_later(tmp_path):
+    sl.materialise(PATHS, {}, store=tmp_path / "kb").close()
+    kb = sl.open(tmp_path / "kb")
+    assert kb.update(insert={"edge": [("a", "b"), ("b", "c")]}).sizes() == {
+        "edge": (2, 0),
+        "path": (3, 0),
+    }
+    assert ("a", "c") in sl.open(tmp_path / "kb")["path"]
+
+
+def test_rules_go_while_facts_of_a_new_predicate_come():
+    rules = "@prefix : <http://e/> . t(?x, ?c) :- [?x, a, ?c] . :C(?x) :- :p(?x, ?x) ."
+    kb = sl.materialise(rules, {":p": [(9, 9)]})
+    wish = {"insert": {":q": [(1, 2)]}, "delete": {":p": [(9, 9)]}}
+    changes = kb.update(**wish, remove_rules=":C(?x) :- :p(?x, ?x) .")
+    assert changes.sizes() == {":C": (0, 1), ":p": (0, 1), ":q": (1, 0), "t": (0, 1)}
+    assert list(kb["t"]) == []
+
+
+def test_facts_that_are_gone_do_not_count_as_facts(engine):
+    kb = sl.materialise("q(?x) :- p(?x) .", {"p": range_of(0, 50)}, engine=engine, max_facts=100)
+    for turn in range(0, 200, 5):
+        kb.update(insert={"p": range_of(50 + turn, 5)}, delete={"p": range_of(turn, 5)})
+    before = state(kb)
+    with pytest.raises(sl.EngineError, match="E103"):
+        kb.update(insert={"p": [(-1,)]})
+    assert state(kb) == before
+    assert kb.query("p(?x), NOT q(?x)").num_rows == 0
+
+
+@pytest.mark.parametrize("modules", ["auto", "paper", "off"])
+def test_the_most_facts_are_the_most_there_can_be(engine, modules):
+    rule = "t(?x, ?z) :- t(?x, ?y), t(?y, ?z) ."
+    options = {"engine": engine, "modules": modules, "max_facts": 55}
+    kb = sl.materialise(rule, {"t": [(n, n + 1) for n in range(10)]}, **options)
+    with pytest.raises(sl.EngineError, match="E103"):
+        kb.update(insert={"t": [(10, 11)]})
+    assert kb.update(delete={"t": [(0, 1)]}, insert={"t": [(10, 11)]}).sizes() == {"t": (10, 10)}
+    with pytest.raises(sl.EngineError, match="E103"):
+        sl.materialise(rule, {"t": [(n, n + 1) for n in range(11)]}, **options)
+
+
+def range_of(first, size):
+    return [(n,) for n in range(first, first + size)]

@@ -130,7 +130,14 @@ def test_saved_and_loaded_it_is_the_same_and_can_grow():
     assert loaded.find(some).tolist() == list(range(501))
     more = [*some, *(Term(STRING, str(i)) for i in range(2_000))]
     assert loaded.encode(more).tolist() == list(range(2_501))
-    assert len(Dictionary.from_table(list(FIRST_KINDS), Dictionary().to_table())) == 0
+
+
+def test_an_empty_dictionary_that_was_saved_takes_terms():
+    loaded = Dictionary.from_table(list(FIRST_KINDS), Dictionary().to_table())
+    assert len(loaded) == 0
+    some = [Term(STRING, str(i)) for i in range(100)]
+    assert loaded.encode(some).tolist() == list(range(100))
+    assert loaded.decode(range(100)) == some
 
 
 @pytest.mark.parametrize(
