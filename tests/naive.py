@@ -379,33 +379,32 @@ def reads(literal: Literal, *, strictly: bool = False) -> Iterator[tuple[Predica
 
 @dataclass(frozen=True)
 class Step:
-    """A rule as the judge uses it: heads and body, nothing else."""
+    """A rule as the judge uses it: one head and a body, nothing else."""
 
-    heads: tuple[Atom, ...]
+    head: Atom
     body: tuple[Literal, ...]
 
 
 def levels(steps: Sequence[Step]) -> dict[Predicate, int]:
     """Return each predicate's level: at least that of what it reads, above what it negates."""
     level: dict[Predicate, int] = defaultdict(int)
-    writes_triples = any(h.predicate in (TRIPLE, TYPE) for step in steps for h in step.heads)
+    writes_triples = any(step.head.predicate in (TRIPLE, TYPE) for step in steps)
     changed = True
     while changed:
         changed = False
         for step in steps:
-            for head in step.heads:
-                for read, strictly in (pair for literal in step.body for pair in reads(literal)):
-                    name = _node(head.predicate, writes_triples)
-                    needed = _level(read, level, writes_triples) + strictly
-                    if level[name] < needed:
-                        level[name], changed = needed, True
-                    if needed > 2 * len(steps) + 2:
-                        raise AssertionError(f"not stratified: {read}")
+            for read, strictly in (pair for literal in step.body for pair in reads(literal)):
+                name = _node(step.head.predicate, writes_triples)
+                needed = _level(read, level, writes_triples) + strictly
+                if level[name] < needed:
+                    level[name], changed = needed, True
+                if needed > 2 * len(steps) + 2:
+                    raise AssertionError(f"not stratified: {read}")
     return defaultdict(int, {p: level[_node(p, writes_triples)] for p in _heads(steps)})
 
 
 def _heads(steps: Sequence[Step]) -> set[Predicate]:
-    return {head.predicate for step in steps for head in step.heads}
+    return {step.head.predicate for step in steps}
 
 
 def _node(predicate: Predicate, writes_triples: bool) -> Predicate:
@@ -424,9 +423,12 @@ def _level(read: Predicate, level: dict[Predicate, int], writes_triples: bool) -
 
 
 def steps_of(program: Program) -> list[Step]:
+    """Return a step per head: those of one rule may be of different levels."""
     return [
-        Step(tuple(head for head in rule.heads if isinstance(head, Atom)), rule.body)
+        Step(head, rule.body)
         for rule in program.rules
+        for head in rule.heads
+        if isinstance(head, Atom)
     ]
 
 
@@ -442,7 +444,7 @@ def materialise(program: Program, explicit: AbstractSet[Fact] = frozenset()) -> 
     level = levels(steps)
     relations = RdfRelations(explicit | explicit_facts(program))
     for number in sorted({level[p] for p in _heads(steps)}):
-        close([s for s in steps if level[s.heads[0].predicate] == number], relations)
+        close([s for s in steps if level[s.head.predicate] == number], relations)
     return relations.facts()
 
 
@@ -453,8 +455,7 @@ def close(steps: Sequence[Step], relations: Relations) -> None:
         new = False
         for step in steps:
             for instance in matches(step.body, relations, {}):
-                for head in step.heads:
-                    new |= relations.keep(head.predicate, fill(head.args, instance))
+                new |= relations.keep(step.head.predicate, fill(step.head.args, instance))
 
 
 # ---- Counts ------------------------------------------------------------------------------------
@@ -474,7 +475,7 @@ def planned_facts(plan: Plan, explicit: AbstractSet[Fact]) -> set[Fact]:
     relations = Relations(as_planned(plan, explicit))
     for stratum in plan.strata:
         rules = (*stratum.nonrecursive, *stratum.recursive)
-        close([Step((rule.head,), body_of(rule)) for rule in rules], relations)
+        close([Step(rule.head, body_of(rule)) for rule in rules], relations)
     return relations.facts()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 
 from stratalog.errors import ProgramError
 from stratalog.lang.parse import parse_program
@@ -20,7 +20,14 @@ LANGUAGE = strategies.Language(
 )
 
 
+TWO_LEVELS = parse_program(
+    """r(?x, ?z) :- r(?x, ?y), r(?y, ?z) . t(?x), r(?x, ?y) :- p(?x, ?y) .
+    t(?x) :- p(?x, ?y), NOT r(?y, ?x) . p(1, 2) . p(2, 3) ."""
+)
+
+
 @pytest.mark.parametrize("name", PEERS)
+@example(program=TWO_LEVELS)
 @given(program=strategies.programs(LANGUAGE))
 @settings(max_examples=settings().max_examples * 2)
 def test_a_peer_and_the_judge_derive_the_same_facts(name: str, program: Program):
@@ -33,6 +40,7 @@ def test_a_peer_and_the_judge_derive_the_same_facts(name: str, program: Program)
         assert found == expected
 
 
+@example(program=TWO_LEVELS)
 @given(program=strategies.programs())
 def test_a_planned_program_derives_what_the_program_says(program: Program):
     try:
