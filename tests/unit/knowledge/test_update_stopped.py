@@ -132,13 +132,19 @@ def test_ctrl_c_at_any_moment_of_a_query_leaves_the_base_as_it_was(timer):
     assert swinging.kb.query(text).num_rows == answers
 
 
+def press_ctrl_c():
+    """Send the signal, and let Python look for it: it can miss it while threads take turns."""
+    signal.raise_signal(signal.SIGINT)
+    signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
 def test_ctrl_c_is_held_back_until_it_is_asked_for():
     handler = signal.getsignal(signal.SIGINT)  # Python's own, or that of a Spark in this process
     steps = []
 
     def hold(*calls):
         with interrupts.held(), interrupts.held():
-            signal.raise_signal(signal.SIGINT)
+            press_ctrl_c()
             steps.append("held")
             for call in calls:
                 call()
@@ -156,8 +162,8 @@ def test_ctrl_c_is_held_back_until_it_is_asked_for():
 def test_ctrl_c_is_let_through_where_a_part_says_so():
     with interrupts.held():
         with pytest.raises(KeyboardInterrupt), interrupts.delivered():
-            signal.raise_signal(signal.SIGINT)
-        signal.raise_signal(signal.SIGINT)
+            press_ctrl_c()
+        press_ctrl_c()
         with pytest.raises(KeyboardInterrupt), interrupts.delivered():
             pytest.fail("the interrupt from before comes first")
     interrupts.check()
@@ -172,7 +178,7 @@ def test_a_handler_of_the_users_own_is_called_and_comes_back():
     before = signal.signal(signal.SIGINT, own)
     try:
         with interrupts.held():
-            signal.raise_signal(signal.SIGINT)
+            press_ctrl_c()
             assert not calls
         assert calls == ["own"]
         assert signal.getsignal(signal.SIGINT) is own
