@@ -9,7 +9,15 @@ import pytest
 
 from stratalog.bench.inputs import make_input
 from stratalog.bench.maintenance.datasets import DataSet
-from stratalog.bench.modules import figures, queryable, run, sets
+from stratalog.bench.modules import (
+    figures,
+    interleaved,
+    queryable,
+    run,
+    sets,
+    spark_paths,
+    spark_worker,
+)
 from stratalog.bench.modules.amounts import AMOUNTS
 from stratalog.bench.modules.cell import MODES, Amounts, measure_input
 from stratalog.bench.modules.facts import ModularSubject, facts_digest
@@ -17,9 +25,10 @@ from stratalog.bench.modules.parts import PARTS
 from stratalog.bench.modules.tables import Tables, entries_of, ratio
 from stratalog.bench.modules.wanted import WantedTable
 from stratalog.bench.process import Outcome
-from stratalog.bench.results import FAILED, Result
+from stratalog.bench.results import DONE, FAILED, OVER_LIMIT, Result
 from stratalog.bench.run import Settings
 from stratalog.cli.main import main
+from stratalog.generate.graphs import dag
 
 GRAPH = {"nodes": 40, "edges": 120, "recursion": "both"}
 TINY_GRAPH = DataSet("DAG-R", "dag", GRAPH, GRAPH)
@@ -27,6 +36,7 @@ TINY_CHAIN = DataSet("chain", "chain", {"nodes": 30}, {"nodes": 30})
 TINY_CLIQUE = DataSet("clique", "cliques", {}, {"size": 12, "extra": 1})
 TINY_LAYERS = {"nodes": 60, "layers": 4, "parents": 2}
 WITHOUT = DataSet("same-generation", "same_generation", TINY_LAYERS, TINY_LAYERS)
+ALONE = [name for name in PARTS if name not in {"universities", "spark"}]
 FEW = {"facts": 5, "few": 5, "subsets": 2, "turns": 1}
 
 
@@ -164,7 +174,7 @@ def test_scipy_finds_the_same_pairs(tmp_path):
 
 @pytest.mark.slow
 def test_the_command_prints_tables_and_figures_and_writes_them(tiny, tmp_path, capsys):
-    chosen = [word for name in PARTS if name != "universities" for word in ("--only", name)]
+    chosen = [word for name in ALONE for word in ("--only", name)]
     assert tiny(*chosen, "--json", "r.json") == 0
     out = capsys.readouterr().out
     assert out.count("\nDAG-R ") == 4
@@ -192,6 +202,88 @@ def test_universities_are_updated_by_rules_of_the_folder(tiny, tmp_path, capsys)
     assert "LUBM_LE: delete 50 facts, least" in capsys.readouterr().out
     assert tiny("--only", "universities", "-q") == 0
     assert "--data FOLDER names a folder" in capsys.readouterr().out
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("way", [spark_worker.CLOSURE, spark_worker.JOINS, spark_worker.LOOP])
+def test_every_way_on_spark_finds_the_same_paths(spark, tmp_path, way):
+    ways = spark_worker._loop if way == spark_worker.LOOP else spark_worker._engine
+    found = ways(spark, tmp_path / "input", way, dag(**GRAPH), quiet)
+    assert found.facts == spark_paths._facts(GRAPH) > 120
+    assert found.seconds > 0
+    assert (found.delete > 0) == (found.insert > 0) == (way == spark_worker.CLOSURE)
+
+
+def on_spark(monkeypatch, **answers):
+    """Let workers answer so; return what the part says of them."""
+
+    def answer(arguments, *_):
+        told = answers[arguments[2]]
+        return Outcome(OVER_LIMIT, {}, "") if told is None else Outcome(DONE, told, "")
+
+    monkeypatch.setattr(spark_paths, "run_worker", answer)
+    right = spark_paths._facts(GRAPH)
+    for told in answers.values():
+        if told is not None:
+            told.setdefault("facts", right)
+
+
+def taken(cpu, work=3):
+    return {"took": {"delete": {"cpu": cpu, "work": work}}}
+
+
+def test_a_program_without_modules_is_compared_by_medians_and_by_the_work_of_each_turn():
+    off, auto = [taken(1.0), taken(2.0), taken(9.0)], [taken(4.0), taken(1.0), taken(3.0)]
+    compared = interleaved.compare({"off": off, "auto": auto})
+    assert compared == {"ratios": {"delete": 1.5}, "is_equal": True}
+    more = [taken(1.0), taken(1.0, work=4), taken(1.0)]
+    assert not interleaved.compare({"off": off, "auto": more})["is_equal"]
+    assert [interleaved.order(turn)[0] for turn in (1, 2, 3)] == ["off", "auto", "off"]
+
+
+def test_joins_on_spark_beyond_the_limit_are_a_lower_bound(tiny, monkeypatch, capsys):
+    closure = {"seconds": 2.0, "stages": 1, "delete": 1.5, "insert": 0.5}
+    on_spark(monkeypatch, closure=closure, joins=None, loop={"seconds": 40.0})
+    assert tiny("--only", "spark", "-q") == 0
+    shown = {" ".join(line.split()) for line in capsys.readouterr().out.splitlines()}
+    assert "Spark, DAG-R: against the PySpark loop 20.00 times >= 25 no" in shown
+    assert "Spark, DAG-R: against our rounds of joins > 30.0 times >= 25 yes" in shown
+    assert "Spark, DAG-R: executors list it in one stage yes yes yes" in shown
+    assert "Spark, DAG-R: delete 2 edges 1.50 s" in shown
+
+
+def test_joins_on_spark_without_enough_memory_are_a_lower_bound(tiny, monkeypatch, capsys):
+    closure = {"seconds": 2.0, "stages": 1, "delete": 1.5, "insert": 0.5}
+    failed = {"ended": 40.0, "why": "E203: memory was short"}
+    on_spark(monkeypatch, closure=closure, joins=failed, loop=None)
+    assert tiny("--only", "spark", "-q") == 0
+    shown = {" ".join(line.split()) for line in capsys.readouterr().out.splitlines()}
+    assert "Spark, DAG-R: against our rounds of joins > 20.0 times >= 25 ?" in shown
+    assert "Spark, our rounds of joins: not done after 40 s, E203: memory was short" in shown
+    assert "Spark, the PySpark loop: not done after 60 s, which is the limit" in shown
+
+
+def test_no_stage_is_not_one(tiny, monkeypatch, capsys):
+    """A graph this small is listed by the driver."""
+    closure = {"seconds": 2.0, "stages": 0, "delete": 1.5, "insert": 0.5}
+    on_spark(monkeypatch, closure=closure, joins=None, loop=None)
+    assert tiny("--only", "spark", "-q") == 0
+    shown = {" ".join(line.split()) for line in capsys.readouterr().out.splitlines()}
+    assert "Spark, DAG-R: executors list it in one stage no yes no" in shown
+
+
+def test_other_facts_on_spark_are_a_problem(tiny, monkeypatch, capsys):
+    on_spark(monkeypatch, closure={"seconds": 2.0, "facts": 7}, joins=None, loop=None)
+    assert tiny("--only", "spark") == 1
+    shown = capsys.readouterr()
+    assert "Spark, by closure: 7 facts, not " in shown.err
+    assert "against" not in shown.out
+
+
+def test_spark_is_asked_for_where_it_is_missing(tiny, monkeypatch, capsys):
+    monkeypatch.setattr(run, "find_spec", lambda _: None)
+    assert tiny("--only", "spark", "-q") == 0
+    assert 'pip install "stratalog[spark]"' in capsys.readouterr().out
 
 
 def test_wrong_results_have_no_times_and_end_with_status_1(tiny, monkeypatch, capsys):

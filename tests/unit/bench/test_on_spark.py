@@ -7,7 +7,6 @@ import pytest
 
 from stratalog.bench.failures import Inexpressible
 from stratalog.bench.inputs import write_input
-from stratalog.bench.on_spark.closures import closure_rows
 from stratalog.bench.on_spark.run import _report
 from stratalog.generate.workload import Workload
 from stratalog.lang.parse import parse_program
@@ -57,6 +56,7 @@ def test_the_table_tells_ratios_and_what_is_wanted():
         "loop": 60.0, "spark": 20.0, "columnar": 0.5, "tiny": 0.4, "tiny_rules": 16,
         "tiny_rounds": 20, "early": 0.5, "late": 0.6, "kept": 7, "few": 10, "many": 100,
         "small": 10.0, "large": 80.0, "updated": 50, "scratch": 25.0, "first_update": 9.0,
+        "second_update": 8.0,
         "update": 5.0, "insert": 4.0, "deleted": 1000, "universities": 20, "explicit": 10,
         "facts": 20, "rounds": 9, "memory": "4g",
     }  # fmt: skip
@@ -71,17 +71,3 @@ def test_the_table_tells_ratios_and_what_is_wanted():
     many = {"name": "Claros_LE", "seconds": 40.0, "facts": 9, "rounds": 2}
     more = _report("spark", "", {**figures, "many_rules": many})
     assert more.rows[-1] == ["Claros_LE", 40.0, None, "< 300"]
-
-
-def test_joins_beyond_the_limit_are_told_as_that():
-    found = {
-        "limit": 300.0, "nodes": 10_000, "edges": 100_000, "stages": 1, "facts": 22,
-        "seconds": {"closure": 6.0, "joins": None, "loop": 150.0}, "delete": 1.5, "insert": 0.5,
-    }  # fmt: skip
-    assert closure_rows(found) == [
-        ["paths of 10,000 nodes: the PySpark loop", 150.0, 25.0, "> 25"],
-        ["paths of 10,000 nodes: our rounds of joins", "> 300", "> 50.0", "> 25"],
-        ["paths of 10,000 nodes: by closure, 1 stage", 6.0, None, None],
-        ["there, deleting 1,000 edges", 1.5, None, None],
-        ["there, inserting 1,000 edges", 0.5, None, None],
-    ]

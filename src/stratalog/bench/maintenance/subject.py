@@ -42,7 +42,8 @@ class CpuLimits(Limits):
 
     __slots__ = ("_end",)
 
-    def start(self) -> None:
+    def start(self, absent: int = 0) -> None:
+        super().start(absent)
         self._end = math.inf if self.timeout is None else time.process_time() + self.timeout
 
     def check_time(self, rule: str) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 
 from stratalog.bench.modules import amounts as wanted
 from stratalog.bench.modules.amounts import Scale
+from stratalog.bench.modules.spark_paths import TOLD
+from stratalog.bench.modules.spark_worker import CLOSURE, JOINS, LOOP, ONE_IN
 from stratalog.bench.modules.tables import times_faster
 from stratalog.bench.modules.wanted import WantedTable
 from stratalog.bench.registry import INSTALL
@@ -130,10 +132,25 @@ def university_figures(table: WantedTable, name: str, facts: int, found: Figures
 def interleaved_figures(table: WantedTable, name: str, amounts: Scale, found: Figures) -> None:
     """Add the figures of a program without modules."""
     table.holds(f"{name}: equal work, with modules wanted or not", is_met=found["is_equal"])
-    for what, medians in found["medians"].items():
-        table.at_most(
-            f"{name}: {what}, median of {amounts.interleaved}, to modules off",
-            medians["auto"] / max(medians["off"], 1e-9),
-            wanted.SLOWER,
-            "ratio",
-        )
+    for what, ratio in found["ratios"].items():
+        title = f"{name}: {what}, median of {amounts.interleaved}, to modules off"
+        table.at_most(title, ratio, wanted.SLOWER, "ratio")
+
+
+def spark_figures(table: WantedTable, edges: int, found: Figures) -> None:
+    """Add the figures of DAG-R on Spark."""
+    seconds = found["seconds"]
+    ours = seconds[CLOSURE]
+    table.tell(f"Spark, DAG-R: {TOLD[CLOSURE]}", ours, "s")
+    table.holds("Spark, DAG-R: executors list it in one stage", is_met=found["stages"] == 1)
+    for way in (LOOP, JOINS):
+        taken = seconds[way]
+        times = (found["ended"][way] if taken is None else taken) / ours
+        name = f"Spark, DAG-R: against {TOLD[way]}"
+        table.at_least(name, times, wanted.JOINED, is_bound=taken is None)
+        if taken is None:
+            ended, why = found["ended"][way], found["why"][way]
+            table.note(f"Spark, {TOLD[way]}: not done after {ended:.0f} s, {why}")
+    for what in ("delete", "insert"):
+        table.tell(f"Spark, DAG-R: {what} {-(-edges // ONE_IN):,} edges", found[what], "s")
+    table.note("Spark: local[2], wall seconds")

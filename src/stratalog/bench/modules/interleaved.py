@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,40 +15,48 @@ from stratalog.bench.systems.base import Told
 MODES = ("off", "auto")
 ALGORITHM = "dred-c"
 
+Figures = Mapping[str, Any]
 
-def measure(folder: Path, size: int, turns: int, told: Told) -> dict[str, Any]:
-    """Return median CPU seconds and work of both modes, which take turns."""
-    given = read_input(folder)
-    subjects = {mode: ModularSubject(given, float("inf"), modules=mode) for mode in MODES}
-    problems = [f"{mode} has modules" for mode in MODES if subjects[mode].modules()]
-    work: dict[str, dict[str, set[int]]] = {}
-    times: dict[str, dict[str, list[float]]] = {}
-    for turn in range(turns + 1):
-        told(f"turn {turn}")
-        for mode in MODES if turn % 2 else reversed(MODES):
-            for what, (cpu, done) in _turn(subjects[mode], size, turn, problems).items():
-                work.setdefault(what, {}).setdefault(mode, set()).add(done)
-                if turn:
-                    times.setdefault(what, {}).setdefault(mode, []).append(cpu)
-    medians = {
-        what: {mode: statistics.median(each) for mode, each in by_mode.items()}
-        for what, by_mode in times.items()
-    }
-    equal = all(by_mode["off"] == by_mode["auto"] for by_mode in work.values())
-    start = subjects["off"].start
+
+def order(turn: int) -> Sequence[str]:
+    """Return the modes in the order in which they take a turn: each is first as often."""
+    return MODES if turn % 2 else MODES[::-1]
+
+
+def measure(folder: Path, mode: str, size: int, turn: int, told: Told) -> dict[str, Any]:
+    """Return CPU seconds and work of a turn, after another by which all is warm.
+
+    Each turn is a process of its own: where two engines share one, the system finds memory for the
+    second more slowly, whatever its mode.
+    """
+    told("materialising")
+    subject = ModularSubject(read_input(folder), float("inf"), modules=mode)
+    problems = [f"{mode} has modules"] if subject.modules() else []
+    for sample in (0, turn):
+        told(f"{mode}, turn {sample}")
+        took = _turn(subject, size, sample, problems)
+    return {"took": took, "problems": problems}
+
+
+def compare(turns: Mapping[str, Sequence[Figures]]) -> dict[str, Any]:
+    """Return the medians with modules wanted over those without, and whether work is the same."""
+    off, auto = ([each["took"] for each in turns[mode]] for mode in MODES)
+
+    def median(taken: Sequence[Figures], what: str) -> float:
+        return float(statistics.median(took[what]["cpu"] for took in taken))
+
+    def work(taken: Sequence[Figures]) -> list[dict[str, int]]:
+        return [{what: each["work"] for what, each in took.items()} for took in taken]
+
     return {
-        "facts": start.facts,
-        "explicit": start.explicit,
-        "medians": medians,
-        "work": {what: {m: sum(w) for m, w in by_mode.items()} for what, by_mode in work.items()},
-        "is_equal": equal,
-        "problems": problems,
+        "ratios": {what: median(auto, what) / max(median(off, what), 1e-9) for what in off[0]},
+        "is_equal": work(off) == work(auto),
     }
 
 
 def _turn(
     subject: ModularSubject, size: int, turn: int, problems: list[str]
-) -> dict[str, tuple[float, int]]:
+) -> dict[str, dict[str, float]]:
     """Return CPU seconds and work to materialise, to delete facts and to insert them again."""
     engine, made = subject.afresh(NOTHING)
     if not turn and facts_digest(engine) != subject.start:
@@ -60,4 +69,4 @@ def _turn(
     if deleted is None:
         raise AssertionError("there is no time limit here")
     took = {"materialise": made, "delete": deleted, "insert": inserted}
-    return {what: (each.cpu, each.work) for what, each in took.items()}
+    return {what: {"cpu": each.cpu, "work": each.work} for what, each in took.items()}

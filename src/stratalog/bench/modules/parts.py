@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-PARTS = ("tables", "dag", "examples", "clique", "universities", "without")
+PARTS = ("tables", "dag", "examples", "clique", "universities", "without", "spark")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from stratalog.bench.maintenance.datasets import DataSet
 from stratalog.bench.maintenance.prepare import prepare
 from stratalog.bench.maintenance.run import note_entries, raise_if_any, run_part
-from stratalog.bench.modules import sets
+from stratalog.bench.modules import interleaved, sets
 from stratalog.bench.modules.amounts import AMOUNTS, Scale
 from stratalog.bench.modules.cell import MODES
 from stratalog.bench.modules.figures import (
@@ -18,9 +19,11 @@ from stratalog.bench.modules.figures import (
     example_figures,
     graph_figures,
     interleaved_figures,
+    spark_figures,
     university_figures,
 )
 from stratalog.bench.modules.parts import PARTS
+from stratalog.bench.modules.spark_paths import measure_paths
 from stratalog.bench.modules.tables import Tables, entries_of
 from stratalog.bench.modules.wanted import WantedTable
 from stratalog.bench.results import Result
@@ -61,6 +64,7 @@ class _Modules:
             "clique": self._clique,
             "universities": self._universities,
             "without": self._without,
+            "spark": self._spark,
         }
 
     def note_scale(self) -> None:
@@ -132,10 +136,32 @@ class _Modules:
     def _without(self) -> None:
         amounts = self._amounts
         for each in sets.WITHOUT:
-            size = {"size": amounts.facts, "turns": amounts.interleaved}
-            found = self._run("interleaved", each, size)
-            if found is not None:
-                interleaved_figures(self._figures, each.name, amounts, found)
+            turns: dict[str, list[Figures]] = {mode: [] for mode in interleaved.MODES}
+            for turn in range(1, amounts.interleaved + 1):
+                for mode in interleaved.order(turn):
+                    settings = {"mode": mode, "size": amounts.facts, "turn": turn}
+                    found = self._run("interleaved", each, settings)
+                    turns[mode] += [] if found is None else [found]
+            if all(len(found) == amounts.interleaved for found in turns.values()):
+                compared = interleaved.compare(turns)
+                interleaved_figures(self._figures, each.name, amounts, compared)
+
+    def _spark(self) -> None:
+        if find_spec("pyspark") is None:
+            self._figures.note('left out: Spark, which pip install "stratalog[spark]" brings')
+            return
+        graph = sets.DAG_R.parameters(self._scale)
+        title = f"{self._title}, Spark"
+        found = measure_paths(
+            graph,
+            self._scale,
+            self._settings.runs,
+            self._folder / "spark",
+            lambda stage, _: self._settings.told(title, stage),
+        )
+        self.problems += found["problems"]
+        if not found["problems"]:
+            spark_figures(self._figures, int(graph["edges"]), found)
 
     # -- how they are measured
 

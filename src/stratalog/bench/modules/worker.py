@@ -63,8 +63,8 @@ def _universities(_: Path, told: Told, **settings: Any) -> dict[str, Any]:  # no
     return calls.universities(**settings, told=told)
 
 
-def _interleaved(folder: Path, told: Told, size: int, turns: int) -> dict[str, Any]:
-    return interleaved.measure(folder, size, turns, told)
+def _interleaved(folder: Path, told: Told, **settings: Any) -> dict[str, Any]:  # noqa: ANN401
+    return interleaved.measure(folder, **settings, told=told)
 
 
 PARTS: dict[str, Callable[..., dict[str, Any]]] = {

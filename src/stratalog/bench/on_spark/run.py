@@ -6,12 +6,10 @@ import json
 import math
 import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from stratalog.bench.catalogue import Benchmark
 from stratalog.bench.failures import BenchmarkError
-from stratalog.bench.on_spark.closures import closure_rows, measure_closures
 from stratalog.bench.process import run_worker
 from stratalog.bench.results import DONE, Report
 from stratalog.bench.run import Settings
@@ -45,7 +43,6 @@ def run_on_spark(benchmark: Benchmark, settings: Settings, into: list[Report]) -
         "untuned": settings.scale == "full",
     }
     with tempfile.TemporaryDirectory(prefix="stratalog-bench-") as folder:
-        closures = measure_closures(settings.scale, settings.runs, Path(folder), watch)
         outcome = run_worker([WORKER, folder, json.dumps(amounts)], math.inf, watch, {})
     if outcome.status != DONE:
         raise BenchmarkError(
@@ -59,8 +56,7 @@ def run_on_spark(benchmark: Benchmark, settings: Settings, into: list[Report]) -
             f"{benchmark.name}, {problems[0]}",
             help="times of wrong results are not shown",
         )
-    found = {**outcome.answer, "closures": closures}
-    into.append(_report(benchmark.name, settings.rules_name, found))
+    into.append(_report(benchmark.name, settings.rules_name, outcome.answer))
 
 
 def _report(name: str, rules: str, found: Figures) -> Report:
@@ -71,7 +67,6 @@ def _report(name: str, rules: str, found: Figures) -> Report:
         "wall seconds of the fastest run, of updates of the middle one",
         "loading into Spark is in the seconds, reading and encoding are not",
         "ratio: loop to us, late to early rounds, more to fewer facts, update to new start",
-        "of paths: joins to closure",
         f"local[2], a driver of {found['memory']}; {rounds}; kept after a hundred: {found['kept']}",
     ]
     return Report(name, COLUMNS, _rows(found), notes)
@@ -99,10 +94,10 @@ def _rows(found: Figures) -> list[list[Any]]:
         [f"{found['many']} universities", large, large / small, f"< {MOST_GROWTH:g}"],
         [f"{found['updated']} universities", scratch, None, None],
         [f"there, the first deletion of {few}", *_share(found["first_update"], scratch)],
+        ["there, the second, by another algorithm", *_share(found["second_update"], scratch)],
         [f"there, deleting {few}", *_share(found["update"], scratch)],
         [f"there, inserting {few}", *_share(found["insert"], scratch)],
         *([[many["name"], many["seconds"], None, f"< {MOST_OF_MANY:g}"]] if many else []),
-        *(closure_rows(found["closures"]) if "closures" in found else []),
     ]
 
 

@@ -1,6 +1,6 @@
 """The paths of a random graph on Spark: by closure, by rounds of joins, by the PySpark loop.
 
-    python -m stratalog.bench.on_spark.closure_worker FOLDER WAY AMOUNTS
+    python -m stratalog.bench.modules.spark_worker FOLDER WAY AMOUNTS
 
 AMOUNTS is a JSON object. Each line on standard output is a JSON object: {"stage": ...}, at last
 {"result": ...}.
@@ -21,6 +21,7 @@ from stratalog.bench.inputs import write_input
 from stratalog.bench.on_spark.worker import SETTINGS
 from stratalog.bench.systems.base import Told
 from stratalog.bench.systems.pyspark_loop import PySparkLoop
+from stratalog.errors import EngineError
 from stratalog.generate.graphs import dag
 
 if TYPE_CHECKING:
@@ -35,19 +36,28 @@ LISTING = "listing "  # how jobs begin that list the pairs of closures
 ONE_IN = 100  # edges that an update deletes, and another inserts again
 
 
-def measure(folder: Path, way: str, amounts: dict[str, int], told: Told) -> dict[str, Any]:
+def measure(folder: Path, way: str, amounts: dict[str, Any], told: Told) -> dict[str, Any]:
     """Return the least seconds of some runs, how many facts there are, and how many stages.
 
     By closure, some edges are then deleted and inserted again, which must give the facts of before.
+    Joins may be too much for the memory there is: then when and how they ended is returned.
     """
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
     told("starting Spark")
     spark = sessions.session("local[2]", SETTINGS)
-    runs = amounts.pop("runs")
     run = _loop if way == LOOP else _engine
     told("a small graph, to warm up")
     run(spark, folder / "warm", way, dag(**WARM, recursion="both"), _quiet)
-    made = dag(**amounts, recursion="both")
-    found = [run(spark, folder / str(turn), way, made, told) for turn in range(runs)]
+    made = dag(**amounts["graph"])
+    turns, begun = range(amounts["runs"]), time.perf_counter()
+    try:
+        found = [run(spark, folder / str(turn), way, made, told) for turn in turns]
+    except (EngineError, PySparkException, Py4JError, ConnectionError) as error:
+        if way == CLOSURE:
+            raise
+        return {"ended": time.perf_counter() - begun, "why": str(error).partition("\n")[0]}
     stages = _stages(spark)
     sessions.stop()
     (facts,) = {each.facts for each in found}
