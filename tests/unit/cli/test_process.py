@@ -4,6 +4,7 @@ import importlib
 import os
 import pkgutil
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -24,7 +25,8 @@ def test_a_signal_stops_a_long_run_and_nothing_is_written(folder, kind):
     Path("n.csv").write_text("".join(f"{i}\n" for i in range(3000)))
     arguments = [*STRATALOG, "materialise", "big.dlog", "n.csv", "--store", "kb"]
     with subprocess.Popen(arguments, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
-        time.sleep(4)
+        wait_until_it_listens(process)
+        time.sleep(2)  # into the run
         assert process.poll() is None
         process.send_signal(kind)
         sent = time.monotonic()
@@ -34,6 +36,17 @@ def test_a_signal_stops_a_long_run_and_nothing_is_written(folder, kind):
     assert "E105: cancelled; nothing was written" in said
     assert "Traceback" not in said
     assert not Path("kb").exists()
+
+
+def wait_until_it_listens(process):
+    """Wait until the command has its handler of SIGTERM, which it sets first of all."""
+    status = Path(f"/proc/{process.pid}/status")
+    for _ in range(600):
+        caught = re.search(r"SigCgt:\t(\w+)", status.read_text())[1]
+        if int(caught, 16) >> (signal.SIGTERM - 1) & 1:
+            return
+        time.sleep(0.1)
+    pytest.fail("the command has not begun")
 
 
 def test_a_reader_that_has_seen_enough_is_no_error(command, folder):
