@@ -37,6 +37,8 @@ MODULES = """
 same(?x, ?y) :- same(?y, ?x) .
 same(?x, ?z) :- same(?x, ?y), same(?y, ?z) .
 path(?x, ?z) :- path(?x, ?y), path(?y, ?z) .
+way(?x, ?y) :- same(?x, ?y) .
+way(?x, ?z) :- way(?x, ?y), path(?y, ?z) .
 """
 
 LARGE = """
@@ -105,14 +107,14 @@ def exercise(folder: Path) -> None:
 
 
 def _exercise_modules() -> None:
-    """Run the kernels of rule modules: those of components, and of closures of all kinds."""
+    """Run the kernels of rule modules, of closures of all kinds, and of the same without them."""
     import numpy as np
 
     from stratalog.engine.columnar.closures.closure import ALL, Closure
     from stratalog.knowledge.build import materialise
 
     pairs = {"same": [(1, 2), (3, 4), (2, 3)], "path": [(1, 2), (2, 3)]}
-    for modules in ("paper", "auto"):
+    for modules in ("paper", "auto", "off"):
         kb = materialise(MODULES, pairs, modules=modules, progress=False)
         kb.update(delete={"same": [(2, 3)], "path": [(2, 3)]}, maintenance="dred-c")
     few = np.array([1, 2, 3, 3], np.uint32), np.array([2, 3, 1, 4], np.uint32)
