@@ -215,7 +215,7 @@ def test_every_way_on_spark_finds_the_same_paths(spark, tmp_path, way):
 
 
 def on_spark(monkeypatch, **answers):
-    """Let workers answer so; return what the part says of them."""
+    """Let workers answer so, and rightly where nothing else is said; None is beyond the limit."""
 
     def answer(arguments, *_):
         told = answers[arguments[2]]

@@ -111,6 +111,12 @@ def test_executors_list_what_later_rounds_add(both: Both):
     both(MIXED, facts(2))
 
 
+@pytest.mark.usefixtures("by_executors")
+@pytest.mark.parametrize("shape", [SHAPES[n] for n in (2, 4, 6, 8)])
+def test_closures_of_other_shapes_are_listed_too(both: Both, shape: str):
+    both(shape + AROUND, facts(4) | {"t": [(1, 2), (5, 5)]})
+
+
 def change(draw: Random, size: int = 7) -> dict[str, Facts]:
     """Return an update: some edges go, others come."""
     insert, delete = facts(draw.randrange(1000), size), facts(draw.randrange(1000), size)
@@ -144,7 +150,7 @@ def test_updates_follow_listed_pairs_without_looking_for_them(
     assert sum(size for predicate, _, size in asked if predicate.name in "trq") < explicit
 
 
-@pytest.mark.parametrize("shape", [SHAPES[n] for n in (0, 2, 7)])
+@pytest.mark.parametrize("shape", [SHAPES[n] for n in (0, 1, 2, 5, 7)])
 def test_closures_stay_right_when_touched_facts_become_segments(
     both: Both, shape: str, monkeypatch: pytest.MonkeyPatch
 ):
@@ -212,7 +218,7 @@ def test_what_no_process_can_hold_is_joined(both: Both, program: str):
 
 @pytest.mark.usefixtures("by_joins")
 def test_what_no_process_can_hold_is_joined_among_other_rules(both: Both):
-    both(MIXED, facts(5, 5))
+    both(MIXED, facts(5))
 
 
 def test_components_are_found_by_partition_if_edges_are_many(spark: Any, both: Both):
@@ -244,12 +250,13 @@ def test_stars_are_contracted_to_the_least_constant(spark: Any):
     links.free()
 
 
-def test_a_store_with_modules_is_updated_on_spark(spark: Any, tmp_path: Path):
+@pytest.mark.parametrize("algorithm", ["dred-c", "bf-c", "rematerialise", "auto"])
+def test_a_store_with_modules_is_updated_on_spark(spark: Any, tmp_path: Path, algorithm: str):
     given, draw = facts(7), Random(8)
     expected = stratalog.materialise(MIXED, given, engine="columnar", modules="off")
     stratalog.materialise(MIXED, given, engine="columnar", store=tmp_path / "s").close()
     kb = stratalog.open(tmp_path / "s", engine="spark", spark=spark)
-    for algorithm in ("dred-c", "rematerialise", "bf-c", "auto"):
+    for _ in range(2):
         insert = {"e": [(draw.randrange(7), draw.randrange(7))], "s": [(1, 6)]}
         delete = {"e": draw.sample(given["e"], 2), "f": given["f"][:1]}
         kb.update(insert=insert, delete=delete, maintenance=algorithm)

@@ -21,10 +21,10 @@ def test_random_histories_with_modules_are_followed(spark: Any):
     together.run(spark, number=1, size=3, most=3, kind="modules")
 
 
-@pytest.mark.parametrize(("kind", "most"), [("histories", 3), ("modules", 2)])
+@pytest.mark.parametrize("kind", ["histories", "modules"])
 def test_touched_facts_become_segments_before_each_step(
-    spark: Any, kind: str, most: int, monkeypatch: pytest.MonkeyPatch
+    spark: Any, kind: str, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(engine, "OVERLAY", 0)
     monkeypatch.setattr(engine, "SHARE", 1 << 40)
-    together.run(spark, number=2, size=2, most=most, kind=kind)
+    together.run(spark, number=2, size=3, most=3, kind=kind)
