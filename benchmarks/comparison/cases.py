@@ -1,0 +1,146 @@
+"""What is measured: cases by name, and the files they begin with.
+
+Facts are generated once, by the newer code; both trees read the same files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from . import skewed
+
+SEED = 7
+MANY = 1_000  # facts of a large update
+SINGLE = 20  # updates of one fact
+LEVELS = """
+reach(?x) :- edge(0, ?x) .
+reach(?y) :- reach(?x), edge(?x, ?y), NOT closed(?y) .
+closed(?x) :- edge(?x, ?y), edge(?x, ?z), FILTER(?y + 1 = ?z) .
+missed(?x) :- edge(?x, ?y), NOT reach(?x) .
+leaf(?y) :- edge(?x, ?y), NOT edge(?y, ?z) .
+"""
+GROUPS = """
+degree(?x, ?n) :- AGGREGATE(edge(?x, ?y) ON ?x BIND COUNT(?y) AS ?n) .
+last(?x, ?m) :- AGGREGATE(edge(?x, ?y) ON ?x BIND MAX(?y) AS ?m) .
+total(?n, ?s) :- AGGREGATE(degree(?x, ?n), last(?x, ?m) ON ?n BIND SUM(?m) AS ?s) .
+hub(?x) :- degree(?x, ?n), FILTER(?n > 12) .
+"""
+MODULES = """
+part(?x, ?z) :- part(?x, ?y), part(?y, ?z) .
+part(?x, ?y) :- edge(?x, ?y) .
+part(?x, ?y) :- made(?x, ?z), edge(?z, ?y) .
+made(?x, ?y) :- part(?x, ?y), FILTER(?x + 400 < ?y) .
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """Facts of a generator, its rules or others, and what is done with them.
+
+    `task` is a function of `tasks.py`. A case that is `only_by_name` takes minutes.
+    """
+
+    task: str
+    generator: str = ""
+    parameters: Mapping[str, int | str] = field(default_factory=dict)
+    rules: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    only_by_name: bool = False
+
+
+def _workload(generator: str, **parameters: int | str) -> Case:
+    return Case("materialise", generator, parameters)
+
+
+def _updates(
+    generator: str,
+    rules: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    **parameters: int | str,
+) -> Case:
+    return Case("update", generator, parameters, rules, options or {})
+
+
+CASES: dict[str, Case] = {
+    "dag": _workload("dag", nodes=5_000, edges=50_000, recursion="left"),
+    "dag-right": _workload("dag", nodes=5_000, edges=50_000, recursion="right"),
+    "dag-joins": Case(
+        "materialise", "dag", {"nodes": 1_000, "edges": 4_000}, options={"modules": "off"}
+    ),
+    "chain": _workload("chain", nodes=1_500),
+    "cycle": _workload("cycle", nodes=1_500),
+    "same-generation": _workload("same_generation", nodes=4_000, layers=8),
+    "collaborators": _workload("collaborators", people=200, partners=50),
+    "triangles": _workload("triangles", nodes=5_000, edges=150_000),
+    "lubm": _workload("lubm", universities=1),
+    "points-to": _workload("points_to", modules=20),
+    "pathways": _workload("pathways", molecules=1_000, reactions=2_000, cells=10),
+    "path-lengths": _workload("path_lengths", nodes=20_000, edges=200_000),
+    "expressions": _workload("expressions", expressions=60, sets=60),
+    "skewed": Case("materialise", "skewed", {"rows": 1_200_000, "hubs": 64}),
+    "shuffled": Case("materialise", "skewed", {"rows": 1_200_000, "hubs": 0}),
+    "update-dag": _updates("dag", nodes=3_000, edges=15_000),
+    "update-dag-joins": _updates("dag", None, {"modules": "off"}, nodes=600, edges=2_500),
+    "update-same-generation": _updates("same_generation", nodes=2_000, layers=8),
+    "update-lubm": _updates("lubm", universities=1),
+    "update-points-to": _updates("points_to", modules=5),
+    "update-negation": _updates("dag", LEVELS, nodes=3_000, edges=15_000),
+    "update-aggregates": _updates("dag", GROUPS, nodes=3_000, edges=15_000),
+    "update-modules": _updates("dag", MODULES, nodes=500, edges=2_500),
+    "store-dag": Case("store", "dag", {"nodes": 1_000, "edges": 4_000}),
+    "store-lubm": Case("store", "lubm", {"universities": 1}),
+    "start": Case("start"),
+    "cold": Case("start", only_by_name=True),
+}
+
+
+def prepare(name: str, folder: Path) -> Path:
+    """Write what a case begins with into a folder of its own, and return that."""
+    case, target = CASES[name], folder / name
+    target.mkdir()
+    tables: dict[str, pa.Table] = {}
+    rules = case.rules
+    if case.generator:
+        made = _generator(case.generator)(**case.parameters)
+        tables = made.tables()
+        rules = made.rules if rules is None else rules
+    chosen = _chosen({predicate: table.num_rows for predicate, table in tables.items()})
+    described = {"task": case.task, "rules": rules or "", "options": dict(case.options)}
+    relations = []
+    for number, (predicate, table) in enumerate(tables.items()):
+        pq.write_table(table, target / f"{number}.parquet")
+        np.save(target / f"{number}.npy", chosen[predicate])
+        relations.append(predicate)
+    text = json.dumps({**described, "relations": relations, "single": SINGLE, "many": MANY})
+    (target / "case.json").write_text(text)
+    return target
+
+
+def _generator(name: str) -> Callable[..., Any]:
+    import stratalog.generate
+
+    return skewed.skewed if name == "skewed" else getattr(stratalog.generate, name)
+
+
+def _chosen(sizes: Mapping[str, int]) -> dict[str, np.ndarray]:
+    """Return random rows of each relation, in random order: those that updates delete.
+
+    The first `SINGLE` and the `MANY` after them, of all relations together; row r of the k-th
+    chosen fact is at place k of its relation's array, -1 elsewhere.
+    """
+    total = sum(sizes.values())
+    numbers = np.random.default_rng(SEED).permutation(total)[: SINGLE + MANY]
+    found, first = {}, 0
+    for predicate, size in sizes.items():
+        inside = (numbers >= first) & (numbers < first + size)
+        found[predicate] = np.where(inside, numbers - first, -1)
+        first += size
+    return found
