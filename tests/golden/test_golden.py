@@ -4,6 +4,9 @@
 a line, arguments as the rule language writes them, in byte order; `triples.nt` all that are
 triples. A predicate without a file has no facts. `name.err` holds an error's code and how its
 message begins.
+
+Where there is `name/after/`, the facts of `name/insert/` and `name/delete/` come and go in one
+update, by each algorithm: what holds then lies in `name/after/`, as in `name/expected/`.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from typing import Any
 import pytest
 
 import stratalog
+from stratalog.engine.columnar import planned
 from stratalog.errors import StratalogError
 from stratalog.lang.terms import (
     BNODE_KIND,
@@ -32,6 +36,9 @@ from tests import naive
 
 HERE = Path(__file__).parent
 PROGRAMS = sorted(HERE.glob("**/*.dlog"))
+UPDATED = [path for path in PROGRAMS if (path.with_suffix("") / "after").is_dir()]
+ALGORITHMS = ("auto", "counting", "dred", "dred-c", "bf", "bf-c", "rematerialise")
+SIZES = pytest.mark.parametrize("large", [planned.LARGE, 1], ids=["usual", "all_large"])
 ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 PLAIN = re.compile(r"[+-]?[0-9.]+(E[+-]?[0-9]+)?|true|false")
 
@@ -71,10 +78,15 @@ def expected(folder: Path) -> dict[str, list[str]]:
     return {name: found for name, found in lines.items() if found}
 
 
+def files(path: Path, folder: str) -> list[Path]:
+    """Return the files of a program's folder, none if it has no such folder."""
+    found = path.with_suffix("") / folder
+    return sorted(found.iterdir()) if found.is_dir() else []
+
+
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_golden(path: Path, engine: str):
-    facts = path.with_suffix("") / "facts"
-    data = sorted(facts.iterdir()) if facts.is_dir() else []
+    data = files(path, "facts")
     error = path.with_suffix(".err")
     if error.exists():
         code, _, message = error.read_text().rstrip("\n").partition("\n")
@@ -85,3 +97,17 @@ def test_golden(path: Path, engine: str):
         return
     kb = stratalog.materialise(path, data, engine=engine)
     assert relations(kb) == expected(path.with_suffix("") / "expected")
+
+
+@SIZES
+@pytest.mark.parametrize("path", UPDATED, ids=lambda path: path.stem)
+def test_golden_updates(path: Path, engine: str, large: int, monkeypatch: pytest.MonkeyPatch):
+    """Also with rules planned as for large deltas, however few facts these programs have."""
+    monkeypatch.setattr(planned, "LARGE", large)
+    for algorithm in ALGORITHMS:
+        kb = stratalog.materialise(path, files(path, "facts"), engine=engine)
+        assert relations(kb) == expected(path.with_suffix("") / "expected")
+        if algorithm == "counting" and any(s.recursive for s in kb._plan.strata):
+            continue
+        kb.update(files(path, "insert"), files(path, "delete"), maintenance=algorithm)
+        assert relations(kb) == expected(path.with_suffix("") / "after"), algorithm

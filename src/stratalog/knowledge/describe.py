@@ -20,9 +20,10 @@ from stratalog.lang.syntax import TRIPLE, Aggregate, Predicate, Program
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.facts import EncodedFacts
 from stratalog.plan.delta import Version, versions
-from stratalog.plan.order import Compute, Step, join_order
+from stratalog.plan.order import join_order
 from stratalog.plan.program import plan_program
 from stratalog.plan.rules import ModuleKind, Plan, PlannedRule, Stratum
+from stratalog.plan.steps import Compute, Step
 from stratalog.plan.triples import is_triple_shaped
 
 ASSUMED_ROWS = 1_000.0

@@ -13,12 +13,13 @@ known to be large may be read anywhere.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from stratalog.lang.syntax import Atom, Bind, Filter, Predicate, Variable
+from stratalog.lang.syntax import Atom, Bind, Predicate, Variable
 from stratalog.plan.delta import Role, Version
+from stratalog.plan.greedy import Growth, greedy_groups
 from stratalog.plan.lower import expression_variables, variables_of
+from stratalog.plan.steps import Group, Read, Step, bound_columns, steps_of
 
 EXHAUSTIVE = 6
 LEAST_MET = 2.0  # facts per binding below which atoms are better read one after the other
@@ -39,37 +40,15 @@ class Statistics(Protocol):
         """Return about how many different constants stand in the column."""
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
-    """Join with an atom: its columns `bound` are known by now, the others get bound."""
-
-    atom: Atom
-    role: Role
-    bound: tuple[int, ...]
-    together: bool = False  # with the read before: both bind the same variable
-
-    @property
-    def negated(self) -> bool:
-        return self.role in {Role.OUTSIDE, Role.OUTSIDE_BOTH}
-
-
-@dataclass(frozen=True, slots=True)
-class Compute:
-    """Evaluate a FILTER or a BIND; a BIND whose variable is bound by now compares."""
-
-    builtin: Filter | Bind
-
-
-Step = Read | Compute
-Group = tuple[int, ...]  # atoms of the body that are read together, mostly one
-
-
 class _Order(NamedTuple):
     """A part of a join order, with its estimated work and result."""
 
     cost: float
     size: float
     groups: tuple[Group, ...]
+
+
+_PER_BINDING = _Order(0.0, 1.0, ())
 
 
 def join_order(
@@ -80,7 +59,7 @@ def join_order(
     `delta_rows` is the size of the version's delta if it is large enough not to be read first.
     """
     search = _Search(version, statistics, delta_rows)
-    return _with_checks(version, search.best().groups, listed=search.is_listed())
+    return steps_of(version, search.best().groups, search.is_scanned)
 
 
 class _Search:
@@ -126,12 +105,23 @@ class _Search:
         return best[rest]
 
     def _greedy(self, begun: _Order, rest: frozenset[int]) -> _Order:
-        order, left = begun, set(rest)
-        while left:
-            longer = self._longer(order, frozenset(left))
-            order = min(longer, key=lambda o: (o.size, o.cost, o.groups))
-            left.difference_update(order.groups[-1])
-        return order
+        atoms = {i: self._body[i] for i in sorted(rest)}
+        found = greedy_groups(atoms, self._binds, self._known(begun), self)
+        return begun._replace(groups=(*begun.groups, *found))
+
+    def growth(self, group: Group, known: set[Variable]) -> Growth | None:
+        """Return what reading a group next does to the result, and what it costs, per binding."""
+        if len(group) == 1:
+            read = self._reading(_PER_BINDING, group[0], known)
+            return read.size, read.cost
+        met = self._met(group, known)
+        if met < LEAST_MET:
+            return None
+        (variable,) = {v for v in variables_of(self._body[group[0]]) if v not in known}
+        known.add(variable)
+        read = self._meeting(_PER_BINDING, group, met, known)
+        known.discard(variable)
+        return read.size, read.cost
 
     def _longer(self, order: _Order, rest: frozenset[int]) -> Iterator[_Order]:
         """Yield the order with one more read."""
@@ -174,11 +164,20 @@ class _Search:
         found = SOUGHT + FOLLOWED * fan_out(atom, set(), self._statistics)
         return not bound_columns(atom, set()) or SCANNED * self._delta_rows <= found
 
+    def is_scanned(self, group: Group, known: set[Variable]) -> bool:
+        """Return whether the delta in a group is read fact by fact, not found by its columns.
+
+        A group that is read together needs a list of facts for each of its atoms.
+        """
+        if len(group) > 1:
+            return False
+        return self._delta_rows is None or (not known and self.is_listed())
+
     def _reading(self, order: _Order, i: int, known: set[Variable]) -> _Order:
         atom = self._body[i]
         bound = bound_columns(atom, known)
         met = order.size * fan_out(atom, known, self._statistics)
-        if not known and self._version.role(i) is Role.DELTA and self.is_listed():
+        if self._version.role(i) is Role.DELTA and self.is_scanned((i,), known):
             cost = SCANNED * order.size * (self._delta_rows or 1.0)
         elif len(bound) == len(atom.args):
             cost = LOOKED_UP * order.size
@@ -237,55 +236,6 @@ def visits(steps: Iterable[Step], statistics: Statistics, delta_rows: float | No
             total += max(size, 1.0 if total == 1.0 else 0.0)
         known.update(variables_of(read.atom))
     return total / given
-
-
-def bound_columns(atom: Atom, known: set[Variable]) -> tuple[int, ...]:
-    """Return the columns of the atom that hold a constant or a known variable."""
-    return tuple(i for i, a in enumerate(atom.args) if not isinstance(a, Variable) or a in known)
-
-
-def _with_checks(version: Version, groups: tuple[Group, ...], *, listed: bool) -> tuple[Step, ...]:
-    """Return the reads with every filter, BIND and negated atom as early as its variables allow."""
-    rule = version.rule
-    checks: dict[int, tuple[set[Variable], Step]] = {}
-    for builtin in rule.builtins:
-        needs = set(expression_variables(builtin.expression))
-        checks[len(checks)] = (needs, Compute(builtin))
-    for j, atom in enumerate(rule.negated):
-        role = version.negated_role(j)
-        if role is not Role.NEGATED_DELTA:
-            columns = tuple(range(atom.predicate.arity))
-            checks[len(checks)] = (set(variables_of(atom)), Read(atom, role, columns))
-    known: set[Variable] = set()
-    steps: list[Step] = []
-    _add_ready(checks, known, steps)
-    if version.negative and version.start is not None:
-        atom = rule.negated[version.start]
-        steps.append(Read(atom, Role.NEGATED_DELTA, ()))
-        known.update(variables_of(atom))
-        _add_ready(checks, known, steps)
-    for group in groups:
-        before = set(known)
-        for place, i in enumerate(group):
-            role, bound = version.role(i), bound_columns(rule.body[i], before)
-            if role is Role.DELTA and not before and listed:
-                bound = ()
-            steps.append(Read(rule.body[i], role, bound, together=place > 0))
-        known.update(v for i in group for v in variables_of(rule.body[i]))
-        _add_ready(checks, known, steps)
-    return tuple(steps)
-
-
-def _add_ready(
-    checks: dict[int, tuple[set[Variable], Step]], known: set[Variable], steps: list[Step]
-) -> None:
-    """Move the checks whose variables are known to the steps, those that cost least first."""
-    while ready := [key for key, (needs, _) in checks.items() if needs <= known]:
-        key = min(ready, key=lambda k: (isinstance(checks[k][1], Compute), k))
-        step = checks.pop(key)[1]
-        steps.append(step)
-        if isinstance(step, Compute) and isinstance(step.builtin, Bind):
-            known.add(step.builtin.variable)
 
 
 def sizes_changed(before: Mapping[Predicate, float], statistics: Statistics, factor: float) -> bool:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import stratalog
 from stratalog.engine.columnar import index, planned
 from stratalog.engine.columnar.batch import ColumnarBatch
 from stratalog.engine.columnar.engine import ColumnarEngine
@@ -132,3 +133,19 @@ def test_plans_are_kept_by_the_size_of_the_delta(monkeypatch):
     assert plans(10) == plans(1000)
     assert plans(10) != plans(40_000)
     assert plans(10) == plans(10)
+
+
+ALGORITHMS = ["auto", "counting", "dred", "dred-c", "bf", "bf-c", "rematerialise"]
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_large_delta_is_met_with_atoms_that_miss_the_same_variable(algorithm, monkeypatch):
+    monkeypatch.setattr(planned, "LARGE", 4096)
+    facts = {"a": [(i % 10, i) for i in range(100)], "b": [(0, 2)]}
+    facts["c"] = [(i % 2 + 3, i, 4) for i in range(100)]
+    text = "p(?x) :- a(1, ?x), b(?x, 2) . q(?x) :- a(1, ?x), b(?x, 2), c(4, ?x, 4), NOT p(?x) ."
+    for rows in (4095, 4096, 5000):
+        kb = stratalog.materialise(text, facts, progress=False)
+        changes = kb.update(insert={"b": [(i, 2) for i in range(rows)]}, maintenance=algorithm)
+        assert (len(changes.added["p"]), len(kb["p"])) == (10, 10)
+        assert "q" not in changes.added

@@ -4,8 +4,9 @@ import pytest
 
 from stratalog.lang.parse import parse_program
 from stratalog.plan.delta import Role, Version
-from stratalog.plan.order import Compute, Read, join_order, visits
+from stratalog.plan.order import join_order, visits
 from stratalog.plan.program import plan_program
+from stratalog.plan.steps import Compute, Read
 
 
 class Sizes:
@@ -122,3 +123,28 @@ def test_visits_are_per_fact_of_the_delta():
     anywhere = visits(order_of(CHAIR, CHAIRS, 0, 900_000.0), CHAIRS, 900_000.0)
     assert from_delta > 1
     assert anywhere < 0.01
+
+
+MET = Sizes(a=(1000, 10, 100), b=(6000, 3000, 2), c=(9000, 100, 10, 9), n=(10, 10))
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "expected"),
+    [
+        ("h(?x) :- a(1, ?x), b(?x, 2) .", 1, "a0+b1"),
+        ("h(?x) :- b(?x, 2), a(1, ?x), NOT n(?x) .", 0, "b1+a0 n0"),
+        ("h(?x) :- a(1, ?x), b(?x, 2), c(?x, 3, 4) .", 1, "a0+b1+c12"),
+    ],
+)
+def test_a_delta_that_is_read_together_with_others_is_found_by_its_constants(text, start, expected):
+    assert shown(order_of(text, MET, start, 5_900.0)) == expected
+
+
+def test_a_delta_with_a_repeated_variable_is_read_alone():
+    assert "+" not in shown(order_of("h(?x) :- a(1, ?x), b(?x, ?x) .", MET, 1, 5_900.0))
+
+
+def test_a_small_delta_is_scanned_also_where_a_bind_knows_a_column():
+    text = "h(?x) :- b(?y, ?x), BIND(1 AS ?y) ."
+    assert shown(order_of(text, MET, 0)) == "compute b"
+    assert shown(order_of(text, MET, 0, 5_900.0)) == "compute b0"

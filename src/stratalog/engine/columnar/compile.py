@@ -21,7 +21,7 @@ from stratalog.lang.syntax import Argument, Atom, Bind, Filter, Predicate, Varia
 from stratalog.lang.terms import Term
 from stratalog.plan.delta import Role
 from stratalog.plan.lower import expression_variables, variables_of
-from stratalog.plan.order import Compute, Read, Step
+from stratalog.plan.steps import Compute, Read, Step
 
 Plan = npt.NDArray[np.int64]
 
