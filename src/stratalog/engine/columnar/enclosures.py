@@ -66,23 +66,23 @@ class Enclosures:
 
     def __init__(self, engine: ColumnarEngine) -> None:
         self._engine = engine
-        self._kept: dict[int, Enclosure] = {}  # by the relation's number
-        self._too_large: set[int] = set()
+        self._kept: dict[Relation, Enclosure] = {}  # not by number: these come again
+        self._too_large: set[Relation] = set()
 
     def keep(self, predicate: Predicate, present: FactSet, *, symmetric: bool) -> bool:
         """Have the closure of a relation, of the facts in a set that some rule or user supports."""
         relation = self._engine.relation(predicate)
-        if relation.number in self._kept or relation.number in self._too_large:
-            return relation.number in self._kept
+        if relation in self._kept or relation in self._too_large:
+            return relation in self._kept
         rows = self._engine.rows_of(relation, present)
         supported = (relation.counts[0][rows] > 0) | (relation.counts[1][rows] > 0)
         enclosure = Enclosure(relation, self._engine.closure_budget(), symmetric=symmetric)
         try:
             enclosure.change(NONE, rows[supported])
         except TooLargeError:
-            self._too_large.add(relation.number)
+            self._too_large.add(relation)
             return False
-        self._kept[relation.number] = enclosure
+        self._kept[relation] = enclosure
         return True
 
     def drop(self, predicates: frozenset[Predicate]) -> None:
@@ -93,11 +93,16 @@ class Enclosures:
             self._engine.remember_edges(relation, partial(self._drop, relation))
 
     def _drop(self, relation: Relation) -> None:
-        self._kept.pop(relation.number, None)
+        self._kept.pop(relation, None)
+
+    def forget(self, relation: Relation) -> None:
+        """Let go of all that is known of a relation that is gone."""
+        self._drop(relation)
+        self._too_large.discard(relation)
 
     def _undo(self, enclosure: Enclosure, lost: Ids, gained: Ids) -> None:
         """Take a change back, of a closure that is still kept."""
-        if self._kept.get(enclosure.relation.number) is enclosure:
+        if self._kept.get(enclosure.relation) is enclosure:
             try:
                 enclosure.change(gained, lost)
             except TooLargeError:
@@ -107,7 +112,7 @@ class Enclosures:
         """Let facts be edges; return the pairs that closures gain, None if one is not kept."""
         found: dict[int, Ids] = {}
         for relation, rows in self._engine.parts(edges):
-            enclosure = self._kept.get(relation.number)
+            enclosure = self._kept.get(relation)
             if enclosure is None:
                 return None
             new = rows[~enclosure.flags()[rows]]
@@ -124,8 +129,11 @@ class Enclosures:
             enclosure.change(lost, gained)
         except TooLargeError:
             self._drop(enclosure.relation)
-            self._too_large.add(enclosure.relation.number)
+            self._too_large.add(enclosure.relation)
             return False
+        except BaseException:  # memory is full: which edges it has is not known
+            self._drop(enclosure.relation)
+            raise
         undo = partial(self._undo, enclosure, lost, gained)
         self._engine.remember_edges(enclosure.relation, undo)
         return True
@@ -147,7 +155,7 @@ class Enclosures:
         """Let facts be edges no longer; return the pairs that closures lose."""
         found: dict[int, Ids] = {}
         for relation, rows in self._engine.parts(edges):
-            enclosure = self._kept.get(relation.number)
+            enclosure = self._kept.get(relation)
             if enclosure is None:
                 return None
             gone = rows[enclosure.flags()[rows]]
@@ -164,7 +172,7 @@ class Enclosures:
         """Return those of the facts that are in the closure of their relation."""
         found: dict[int, Ids] = {}
         for relation, rows in self._engine.parts(facts):
-            enclosure = self._kept.get(relation.number)
+            enclosure = self._kept.get(relation)
             if enclosure is None:
                 return None
             regions = enclosure.closure.regions_of(*enclosure.ends(rows))

@@ -92,6 +92,7 @@ class ColumnarEngine(Undoable):
             if relation is not None and relation.number == len(self.by_number) - 1:
                 relation.release()
                 self.statistics.forget(predicate)
+                self._enclosures.forget(relation)
                 del self.relations[predicate]
                 self.by_number.pop()
 

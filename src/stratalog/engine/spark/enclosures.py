@@ -6,7 +6,7 @@ Before, when all is materialised, the pairs are written by executors and become 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -70,6 +70,12 @@ class Enclosures:
     def _drop(self, predicate: Predicate) -> None:
         self._kept.pop(predicate, None)
 
+    def forget(self, predicates: Iterable[Predicate]) -> None:
+        """Let go of all that is known of relations that are gone."""
+        for predicate in predicates:
+            self._drop(predicate)
+            self._too_large.pop(predicate, None)
+
     def _remember(self, predicate: Predicate, undo: partial[None]) -> None:
         overlay = self._engine.overlay
         overlay.remember_edges(overlay.relation(predicate), undo)
@@ -82,6 +88,9 @@ class Enclosures:
             self._drop(enclosure.predicate)
             self._too_large[enclosure.predicate] = enclosure.is_symmetric
             return False
+        except BaseException:  # memory is full: which edges it has is not known
+            self._drop(enclosure.predicate)
+            raise
         self._remember(enclosure.predicate, partial(self._undo, enclosure, lost, gained))
         return True
 

@@ -421,6 +421,7 @@ class SparkEngine(Contents):
         self._indexes = {key: index for key, index in self._indexes.items() if index.is_kept}
         self.fetching.ahead.clear()
         self.drop_closures(frozenset(predicates))
+        self._enclosures.forget(predicates)
         super().drop(predicates)
 
 

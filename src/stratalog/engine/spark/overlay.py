@@ -63,6 +63,11 @@ class Overlay(ColumnarEngine):
         super().__init__(terms, limits)
         self._base: dict[int, Words] = {}  # what segments say of each row, by relation number
 
+    def drop(self, predicates: Sequence[Predicate]) -> None:
+        """Forget relations, and what segments say of their rows: numbers come again."""
+        super().drop(predicates)
+        self._base = {n: words for n, words in self._base.items() if n < len(self.by_number)}
+
     def base(self, relation: Relation) -> Words:
         """Return the label word that its segment has for each row of a relation."""
         known = self._base.get(relation.number, np.empty(0, np.int16))
