@@ -7,12 +7,13 @@ statement and handed on as N-Quads, so that one reader makes numbers of terms, w
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import re
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any
 
 import numpy as np
 import pyoxigraph as ox
@@ -21,17 +22,19 @@ from stratalog.errors import DataError
 from stratalog.lang.syntax import Predicate
 from stratalog.lang.terms import RDF_TYPE
 from stratalog.pipeline.dictionary import IRI_INDEX, Dictionary, Ids
-from stratalog.pipeline.files import BadLine, ByteStream, ReadReport, open_bytes, read_chunks
+from stratalog.pipeline.entities import BoundedEntities
+from stratalog.pipeline.files import CHUNK, BadLine, ByteStream, ReadReport, open_bytes, read_chunks
 from stratalog.pipeline.ntriples import NO_GRAPH, LineReader, Quads
 from stratalog.pipeline.oddlines import Reading, parser_reason
 
 LINE_FORMATS = frozenset({"nt", "nq"})
+BYTES_PER_CALL = CHUNK
+QUADS_LOOKED_AT = 64
 DOCUMENT_FORMATS = {
     "ttl": ox.RdfFormat.TURTLE,
     "trig": ox.RdfFormat.TRIG,
     "rdf": ox.RdfFormat.RDF_XML,
 }
-QUADS_PER_CALL = 1 << 16
 MOST_MISTAKES_IN_A_ROW = 1000  # then the parser is lost and the rest of the document is given up
 
 _MADE_UP = re.compile(r"[a-f][0-9a-f]{15,31}")  # labels that the parser gives to unlabelled nodes
@@ -90,18 +93,31 @@ def _read_lines(stream: ByteStream, reader: LineReader, report: ReadReport) -> I
 
 
 def _read_statements(quads: Iterator[ox.Quad], reader: LineReader) -> Iterator[Quads]:
-    while data := ox.serialize(islice(quads, QUADS_PER_CALL), format=ox.RdfFormat.N_QUADS):
+    while data := _lines_of(quads):
         yield from reader.read(data)
 
 
+def _lines_of(quads: Iterator[ox.Quad]) -> bytes:
+    """Return the next quads as lines, as many as fit: a prefix may make short statements long."""
+    lines = io.BytesIO()
+    ox.serialize(_until_full(quads, lines), lines, format=ox.RdfFormat.N_QUADS)
+    return lines.getvalue()
+
+
+def _until_full(quads: Iterator[ox.Quad], lines: io.BytesIO) -> Iterator[ox.Quad]:
+    def some() -> list[ox.Quad]:
+        return list(islice(quads, QUADS_LOOKED_AT)) if lines.tell() < BYTES_PER_CALL else []
+
+    return chain.from_iterable(iter(some, []))
+
+
 def parse_document(
-    stream: ByteStream | bytes, data_format: str, path: str, on_bad_input: str, report: ReadReport
+    stream: ByteStream, data_format: str, path: str, on_bad_input: str, report: ReadReport
 ) -> Iterator[ox.Quad]:
     """Yield the statements of a Turtle, TriG or RDF/XML document; IRIs are relative to `path`."""
     base = Path(path).absolute().as_uri()
-    parser = ox.parse(
-        cast("IO[bytes]", stream), format=DOCUMENT_FORMATS[data_format], base_iri=base
-    )
+    source: Any = BoundedEntities(stream, path) if data_format == "rdf" else stream
+    parser = ox.parse(source, format=DOCUMENT_FORMATS[data_format], base_iri=base)
     mistakes = 0
     while mistakes < MOST_MISTAKES_IN_A_ROW:
         try:

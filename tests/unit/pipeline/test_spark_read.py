@@ -159,6 +159,8 @@ def test_missing_and_damaged_files_fail_as_locally(spark, tmp_path):
     assert fail_both(spark, [str(tmp_path / "p.parquet")], 5).code == "D104"
     turtle = write(tmp_path / "t.ttl", "<a> <b> .\n")
     assert fail_both(spark, [turtle], 100).code == "D101"
+    declared_twice = '<!DOCTYPE r [<!ENTITY a "x"><!ENTITY b "&a;">]><r/>'
+    assert fail_both(spark, [write(tmp_path / "e.owl", declared_twice)], 100).code == "D111"
 
 
 def test_parquet_is_cut_by_row_groups(spark, tmp_path):
