@@ -189,6 +189,24 @@ def test_the_folder_of_a_killed_process_is_removed_by_the_next(monkeypatch, tmp_
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/nowhere/else")])
+def test_odd_locks_in_the_temporary_folder_are_left_alone(monkeypatch, tmp_path, make):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    odd = tmp_path / f"{folder.PREFIX}{os.getuid()}-odd"
+    odd.mkdir()
+    make(odd / "lock")
+    folder.make_folder().remove()
+    assert os.path.lexists(odd / "lock")
+
+
+def test_a_link_to_a_folder_is_none_of_a_session(monkeypatch, tmp_path):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (tmp_path / "other").mkdir()
+    (tmp_path / f"{folder.PREFIX}{os.getuid()}-link").symlink_to(tmp_path / "other")
+    folder.make_folder().remove()
+    assert not list((tmp_path / "other").iterdir())
+
+
 # --- Failures, as Spark words them
 
 STAGE = (

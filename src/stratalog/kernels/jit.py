@@ -3,7 +3,7 @@
 Numba keys its cache by each file's own time stamp, so a cached kernel that calls a kernel of
 another file would survive a change there. Ours is one folder per hash of *all* kernel sources and
 of the versions of Numba and NumPy: a change anywhere compiles anew, and read-only installations
-work too.
+work too. Numba unpickles what it finds there, so that only a folder of this user's own will do.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -23,6 +22,7 @@ from numba.core import caching
 from numba.core.runtime import rtsys
 
 from stratalog.kernels.sizes import TINY
+from stratalog.runtime.private_folder import private_folders
 
 KernelFunction = TypeVar("KernelFunction", bound=Callable[..., Any])
 
@@ -37,25 +37,7 @@ def cache_folder() -> Path:
         digest.update(source.name.encode() + b"\0" + source.read_bytes())
     versions = f"{numba.__version__} {np.__version__} {sys.version_info} {BOUNDSCHECK} {TINY}"
     digest.update(versions.encode())
-    return _cache_root() / digest.hexdigest()[:16]
-
-
-def _cache_root() -> Path:
-    chosen = os.environ.get("STRATALOG_CACHE_DIR")
-    candidates = [Path(chosen)] if chosen else []
-    home = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
-    candidates += [
-        Path(home) / "stratalog",
-        Path(tempfile.gettempdir()) / f"stratalog-{os.getuid()}",
-    ]
-    for folder in candidates:
-        try:
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        except OSError:
-            continue
-        if os.access(folder, os.W_OK):
-            return folder
-    return candidates[-1]
+    return next(private_folders(digest.hexdigest()[:16]))
 
 
 def is_compiled() -> bool:
@@ -83,7 +65,6 @@ class _OurFolder(caching._CacheLocator):  # type: ignore[misc] # noqa: SLF001  #
     def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _OurFolder | None:
         if Path(py_file).parent != Path(__file__).parent:
             return None
-        cache_folder().mkdir(parents=True, exist_ok=True)
         return cls(py_func, py_file)
 
 

@@ -7,11 +7,8 @@ local mode, and on a cluster if spark.stratalog.spool names one.
 
 from __future__ import annotations
 
-import atexit
-import os
 import secrets
 import shutil
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +19,7 @@ import pyarrow as pa
 from stratalog.errors import EngineError, StratalogError
 from stratalog.pipeline.portable import portable
 from stratalog.pipeline.tables import TYPE_KEY
+from stratalog.runtime.private_folder import fresh_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -201,8 +199,7 @@ def spool_folder(spark: SparkSession) -> Path | None:
     named = spark.conf.get(SPOOL, None)
     if named is None and not is_local(spark):
         return None
-    folder = Path(tempfile.mkdtemp(prefix="stratalog-spool-", dir=_local_path(named)))
-    atexit.register(_remove, folder, os.getpid())
+    folder = fresh_folder("stratalog-spool-", _local_path(named))
     _spools[spark] = folder
     return folder
 
@@ -218,11 +215,6 @@ def _local_path(named: str | None) -> str | None:
             help="name a folder that the driver and all executors can read and write",
         )
     return path
-
-
-def _remove(folder: Path, process: int) -> None:
-    if os.getpid() == process:  # and not in a forked worker
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 class _translated:  # noqa: N801  # used as a word

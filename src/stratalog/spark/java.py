@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from stratalog.errors import EngineError
+from stratalog.runtime.private_folder import private_folders
 
 OLDEST = 17
 """The oldest Java on which Spark 4 runs."""
@@ -95,15 +96,14 @@ done
 exec {shlex.quote(str(java))} "$@"
 """
     name = f"java-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-    folders = _cache_folders()
-    for folder in folders:
-        wrapper = folder / name / "bin" / "java"
-        if os.access(wrapper, os.X_OK) or _write_executable(wrapper, text):
-            return folder / name
+    tried = []
+    for folder in private_folders(name):
+        if _write_executable(folder / "bin" / "java", text):
+            return folder
+        tried.append(str(folder))
     raise EngineError(
         "E201",
-        f"no folder for Java's start script can be written to and run from:"
-        f" {', '.join(map(str, folders))}",
+        f"no folder for Java's start script can be written to and run from: {', '.join(tried)}",
         help="set STRATALOG_CACHE_DIR to such a folder, or JAVA_HOME to a Java of your own",
     )
 
@@ -111,6 +111,8 @@ exec {shlex.quote(str(java))} "$@"
 def _write_executable(path: Path, text: str) -> bool:
     """Make the file in one step, seen by others whole or not at all; return whether it will run."""
     try:
+        if path.is_file() and path.read_text() == text and os.access(path, os.X_OK):
+            return True
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         handle, name = tempfile.mkstemp(dir=path.parent)
         with os.fdopen(handle, "w") as file:
@@ -120,14 +122,3 @@ def _write_executable(path: Path, text: str) -> bool:
     except OSError:
         return False
     return os.access(path, os.X_OK)  # not on a file system mounted without permission to execute
-
-
-def _cache_folders() -> list[Path]:
-    """Return where files may be kept, best first, as for compiled kernels."""
-    chosen = os.environ.get("STRATALOG_CACHE_DIR")
-    home = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
-    folders = [Path(chosen)] if chosen else []
-    temporary = Path(tempfile.gettempdir()) / f"stratalog-{os.getuid()}"
-    if not temporary.exists() or temporary.stat().st_uid == os.getuid():  # never run a stranger's
-        return [*folders, Path(home) / "stratalog", temporary]
-    return [*folders, Path(home) / "stratalog"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import shutil
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ import pyarrow as pa
 
 from stratalog.errors import EngineError
 from stratalog.kernels.sizes import sized
+from stratalog.runtime.private_folder import fresh_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -52,7 +52,7 @@ class Spool:
             shared = self._work.spark.conf.get(SETTING, None)
             if shared is None and not self._work.is_local:
                 return None
-            self._folder = Path(tempfile.mkdtemp(prefix="stratalog-engine-", dir=shared))
+            self._folder = fresh_folder("stratalog-engine-", shared)
             finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         return self._folder
 

@@ -1,0 +1,1 @@
+"""What all parts need from the operating system; it knows nothing of facts."""
