@@ -447,6 +447,34 @@ def test_a_users_session_is_used_and_left_alone_and_ours_can_start_again(environ
 
 @pytest.mark.spark
 @pytest.mark.slow
+def test_facts_whose_jvm_has_died_are_an_error_that_says_so_in_whatever_call(environment, tmp_path):
+    process = python(
+        f"""
+        import stratalog as sl
+        place = {str(tmp_path)!r}
+        kb = sl.materialise("p(?x) :- e(?x, ?y) .", {{"e": [(1, 2)]}}, engine="spark",
+                            master="local[1]", conf={{"spark.driver.memory": "1g"}}, progress=False)
+        calls = [
+            lambda: kb.query("p(?x), e(?x, ?y)"), lambda: kb.facts("p"), lambda: (1,) in kb["p"],
+            lambda: kb.update(insert={{"e": [(2, 3)]}}), lambda: kb.save(place + "/kb"),
+            lambda: kb.publish(place + "/published"),
+        ]
+        jvm = spark.active().sparkContext._gateway.proc
+        jvm.kill(), jvm.wait()
+        for call in calls + [lambda: kb.frame("p")] + calls:  # the frame starts another session
+            try: call()
+            except sl.StratalogError as error: print(error.code, "disk" in str(error))
+        kb.close()
+        """,
+        environment,
+    )
+    out, err = process.communicate(timeout=300)
+    assert out.splitlines() == ["E204 False"] * 13, err
+    assert process.returncode == 0, err
+
+
+@pytest.mark.spark
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_a_process_that_is_stopped_leaves_no_java_behind(environment, how):
     process = python(

@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from stratalog.errors import StoreError
+from stratalog.spark.failures import translate
 
 _NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -24,10 +25,15 @@ _FLUSHING_THREADS = 8  # a journalling file system serves flushes that arrive to
 
 @contextmanager
 def failures(path: Path, doing: str) -> Iterator[None]:
-    """Turn an operating system error into a T106 that names the file and says what to do."""
+    """Turn an operating system error into a T106 that names the file and says what to do.
+
+    An error of a connection, which names no file, comes from the Spark that has the facts.
+    """
     try:
         yield
     except OSError as error:
+        if isinstance(error, ConnectionError) and error.filename is None:
+            raise translate(error, doing) from error
         place = error.filename if isinstance(error.filename, str) else str(path)
         reason = error.strerror or str(error)
         raise StoreError(

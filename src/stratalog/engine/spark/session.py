@@ -10,7 +10,7 @@ from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 from stratalog.engine.columnar.relation import too_many_derivations
-from stratalog.errors import StratalogError
+from stratalog.errors import EngineError, StratalogError
 from stratalog.facts.engine import BudgetSpentError
 from stratalog.facts.limits import Limits
 from stratalog.kernels.sizes import sized
@@ -83,9 +83,11 @@ class Work:
     @contextmanager
     def described(self, text: str) -> Iterator[None]:
         """Name the jobs that run meanwhile, and give those of the user their name back."""
-        before = self.context.getLocalProperty(DESCRIPTION)
+        self._check_alive(text)
+        before = None
         self.doing = text
         try:
+            before = self.context.getLocalProperty(DESCRIPTION)
             self.context.setJobDescription(text)
             with self._stoppable():
                 yield
@@ -100,6 +102,18 @@ class Work:
             raise translate(error, text) from error
         finally:
             self._describe_as_before(before)
+
+    def _check_alive(self, text: str) -> None:
+        """Raise if the session that has the facts was stopped, or replaced by another."""
+        if self._has_ended():
+            raise EngineError(
+                "E204",
+                f"the Spark session that has the facts has ended, while {text}",
+                help="materialise or open again; see docs/spark.md#what-may-be-lost",
+            )
+
+    def _has_ended(self) -> bool:
+        return self.context._jsc is None  # noqa: SLF001  # no public way to ask
 
     @contextmanager
     def _stoppable(self) -> Iterator[None]:
@@ -133,8 +147,8 @@ class Work:
     def _describe_as_before(self, description: str | None) -> None:
         try:
             self.context.setLocalProperty(DESCRIPTION, description)  # type: ignore[arg-type]
-        except Exception as error:
-            if not _is_sparks(error):  # a JVM that is gone needs no description
+        except Exception as error:  # a JVM that is gone needs no description
+            if not (_is_sparks(error) or self._has_ended()):
                 raise
 
     def sql(self, text: str) -> DataFrame:
