@@ -94,26 +94,32 @@ def note_phase(self: KnowledgeBase, name: str, seconds: float) -> None:
 
 def stats(self: KnowledgeBase) -> dict[str, Any]:
     """Tell, under the keys of `--json`: facts, rounds, derivations, seconds, memory, choices."""
-    facts, explicit = totals(self)
+    with self._lock:
+        return _stats(self)
+
+
+def _stats(kb: KnowledgeBase) -> dict[str, Any]:
+    facts, explicit = totals(kb)
     return {
         "explicit": explicit,
         "derived": facts - explicit,
         "facts": facts,
-        "maintenance": self._options.maintenance,
-        **self._run,
-        "bytes_per_fact": round(self._host.nbytes() / max(1, facts), 1),
-        "engine": self._host.name,
-        "engine_why": self._host.why,
-        "rules": len(self._program.rules),
-        "strata": len(self._plan.strata),
-        "constants": len(self._dictionary),
-        "version": self._version,
+        "maintenance": kb._options.maintenance,
+        **kb._run,
+        "bytes_per_fact": round(kb._host.nbytes() / max(1, facts), 1),
+        "engine": kb._host.name,
+        "engine_why": kb._host.why,
+        "rules": len(kb._program.rules),
+        "strata": len(kb._plan.strata),
+        "constants": len(kb._dictionary),
+        "version": kb._version,
     }
 
 
 def profile(self: KnowledgeBase) -> list[dict[str, Any]]:
     """Return time, rows and derivations per rule, the most expensive first."""
-    return profile_of(self._plan, self._host.derivations()) or self._saved_profile
+    with self._lock:
+        return profile_of(self._plan, self._host.derivations()) or self._saved_profile
 
 
 def profile_of(plan: Plan, costs: Costs) -> list[dict[str, Any]]:
@@ -133,10 +139,15 @@ def counts(
     self: KnowledgeBase,
 ) -> dict[tuple[Predicate, tuple[Term, ...]], tuple[int, int]]:
     """Return C_nr and C_r of every fact, hidden predicates included; for small data."""
+    with self._lock:
+        return _counts(self)
+
+
+def _counts(kb: KnowledgeBase) -> dict[tuple[Predicate, tuple[Term, ...]], tuple[int, int]]:
     result = {}
-    for predicate in self._host.predicates():
-        columns, labels, found = self._host.stored(predicate)
-        decoded = [self._dictionary.decode(column) for column in columns]
+    for predicate in kb._host.predicates():
+        columns, labels, found = kb._host.stored(predicate)
+        decoded = [kb._dictionary.decode(column) for column in columns]
         facts = zip(*decoded, strict=True) if decoded else [()] * len(labels)
         for fact, nr, r in zip(facts, found[0].tolist(), found[1].tolist(), strict=True):
             result[predicate, tuple(fact)] = (nr, r)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,6 @@ from stratalog.engine.columnar.costs import RuleProfile
 from stratalog.engine.columnar.engine import ColumnarEngine
 from stratalog.engine.columnar.spelled import spelled, spelled_changes
 from stratalog.engine.reference import Entry, FactBatch, ReferenceEngine
-from stratalog.errors import EngineError
 from stratalog.facts.closing import Closing
 from stratalog.facts.engine import Engine
 from stratalog.facts.labels import I
@@ -116,17 +115,6 @@ class Host(Protocol):
 
     def nbytes(self, predicates: Sequence[Predicate] | None = None) -> int:
         """Return the bytes of the arrays that hold these relations, all by default."""
-
-
-class ClosedHost:
-    """What a closed knowledge base has instead of an engine: whatever is asked is an error."""
-
-    def __getattr__(self, name: str) -> NoReturn:
-        raise EngineError(
-            "E107",
-            "the knowledge base is closed",
-            help="ask inside the with block, or materialise or open it again",
-        )
 
 
 class ColumnarHost:

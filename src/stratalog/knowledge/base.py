@@ -5,27 +5,28 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from threading import RLock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
+from weakref import WeakSet
 
 import numpy as np
 
 from stratalog.errors import DataError, StoreError, StratalogError
-from stratalog.facts.interrupts import held
 from stratalog.facts.labels import E, I
 from stratalog.facts.limits import full_memory_explained
 from stratalog.facts.sets import FactSet
-from stratalog.knowledge import accounts, asking, frames, persist, streaming, updating
-from stratalog.knowledge.adapters import ClosedHost, Host, Ids
+from stratalog.knowledge import accounts, asking, frames, moving, persist, streaming, updating
+from stratalog.knowledge.absent import BusyHost, ClosedHost
+from stratalog.knowledge.adapters import Host, Ids
 from stratalog.knowledge.maintenance import Maintenance
 from stratalog.knowledge.options import Options
+from stratalog.knowledge.reading import Reading, take
 from stratalog.knowledge.triples import Triples
+from stratalog.knowledge.turns import Turns
 from stratalog.knowledge.view import RelationView
 from stratalog.lang.names import predicate_name, show_name, split_arity
 from stratalog.lang.syntax import TRIPLE, Declaration, Predicate, Program
 from stratalog.lang.values import term_of
-from stratalog.pipeline.decode import decode_table, rows
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.files import ReadReport
 from stratalog.pipeline.store import Store, VersionInfo
@@ -58,7 +59,9 @@ class KnowledgeBase:
         self._options = options
         self._origins = dict(origins)
         self._mentioned = predicates_of(program)
-        self._lock = RLock()  # of the engine's scratch space and the dictionary, for threads
+        self._turns = Turns()
+        self._lock = self._turns.engine
+        self._readings: WeakSet[Reading] = WeakSet()  # that have relations to read yet
         self._visible: list[Predicate] | None = None
         self._names: dict[Predicate, str] | None = None
         self._arities: tuple[Plan, set[Predicate], Mapping[str, set[int]]] | None = None
@@ -70,37 +73,29 @@ class KnowledgeBase:
         self._saved_profile: list[dict[str, Any]] = []
         self.report: ReadReport | None = None  # what reading found, None if this came from a store
         self._maintenance = Maintenance(host)
-        self._triples = Triples(host, dictionary) if plan.stored_as_triples else None
+        self._triples = Triples(dictionary) if plan.stored_as_triples else None
 
     # -- facts
 
     def facts(self, name: str, *, only: str | None = None, limit: int | None = None) -> pa.Table:
         """Return the facts of a predicate as a table; `only` is "explicit" or "derived"."""
-        predicate = self._predicate(name)
-        columns, size = self._read(predicate, _chosen(only))
-        if limit is None or limit >= size:
-            return self._table(predicate, columns, size)
-        rows = self._first_rows(columns, limit)
-        return self._table(predicate, [column[rows] for column in columns], limit).slice(0, limit)
-
-    def _first_rows(self, columns: list[Ids], limit: int) -> Ids:
-        """Return the first rows and one of each kind of constant, which a column's type needs."""
-        kinds = self._dictionary.kind_ids
-        others = [np.unique(kinds[column], return_index=True)[1] for column in columns]
-        return np.concatenate([np.arange(limit), *others]).astype(np.uint32)
+        with self._lock:
+            taken = take(self, self._predicate(name), _chosen(only))
+        return taken.table(limit)
 
     def tables(self, *, only: str | None = None) -> Iterator[tuple[str, pa.Table]]:
-        """Yield the name and the facts of every predicate; `only` is as in `facts`."""
-        for predicate, name in self.names().items():
-            columns, size = self._read(predicate, _chosen(only))
-            yield name, self._table(predicate, columns, size)
+        """Return name and facts of every predicate, one by one; `only` is as in `facts`."""
+        with self._lock:
+            names = self.names()
+            reading = Reading(self, names, _chosen(only))
+        return ((names[taken.predicate], taken.table()) for taken in reading)
 
     def sizes(self, *, only: str | None = None) -> dict[str, tuple[int, int]]:
         """Return the arity and the number of facts of every predicate; `only` is as in `facts`."""
         described = _chosen(only)
         found: dict[str, tuple[int, int]] = {}
         with self._lock:
-            among = {} if self._triples is None else self._triples.sizes(described)
+            among = {} if self._triples is None else self._triples.sizes(self._host, described)
             for p, name in self.names().items():
                 size = among.get(p, 0) if self._is_triple(p) else self._host.size(p, described)
                 found[name] = p.arity, size
@@ -108,13 +103,13 @@ class KnowledgeBase:
 
     def count_of(self, name: str, *, only: str | None = None) -> int:
         """Return the number of facts of a predicate; `only` is as in `facts`."""
-        return self._size(self._predicate(name), _chosen(only))
+        with self._lock:
+            return self._size(self._predicate(name), _chosen(only))
 
     def _size(self, predicate: Predicate, described: FactSet) -> int:
-        with self._lock:
-            if self._is_triple(predicate):
-                return self._read(predicate, described)[1]
-            return self._host.size(predicate, described)
+        if self._is_triple(predicate):
+            return self._read(predicate, described)[1]
+        return self._host.size(predicate, described)
 
     def _is_triple(self, predicate: Predicate) -> bool:
         return self._triples is not None and self._triples.holds(predicate)
@@ -128,15 +123,19 @@ class KnowledgeBase:
         in_order: bool = False,
     ) -> Written:
         """Write the facts that are triples as canonical N-Triples: of one predicate, or all."""
-        described = _chosen(only)
+        with self._lock:
+            reading = Reading(self, self._writable(name), _chosen(only))
+            dictionary = self._dictionary
+        found = ((taken.predicate, taken.columns, taken.size) for taken in reading)
+        return write_ntriples(found, dictionary, target, in_order=in_order)
+
+    def _writable(self, name: str | None) -> list[Predicate]:
+        """Return the predicate of a name, or all of which facts may be triples."""
         if name is not None:
-            chosen = [self._predicate(name)]
-        elif self._triples is not None:
-            chosen = [TRIPLE, *(p for p in self.visible() if not self._triples.holds(p))]
-        else:
-            chosen = self.visible()
-        found = ((p, *self._read(p, described)) for p in chosen)
-        return write_ntriples(found, self._dictionary, target, in_order=in_order)
+            return [self._predicate(name)]
+        if self._triples is None:
+            return self.visible()
+        return [TRIPLE, *(p for p in self.visible() if not self._triples.holds(p))]
 
     def __getitem__(self, name: str) -> RelationView:
         return RelationView(self, self._predicate(name))
@@ -159,14 +158,16 @@ class KnowledgeBase:
 
     def name_of(self, predicate: Predicate) -> str:
         """Return how people write a predicate: with the program's prefixes."""
-        shown = show_name(predicate.name, self._program.prefixes)
-        return self.names().get(predicate, shown)
+        with self._lock:
+            shown = show_name(predicate.name, self._program.prefixes)
+            return self.names().get(predicate, shown)
 
     def names(self) -> dict[Predicate, str]:
         """Return all visible predicates, sorted, with their names."""
-        if self._names is None:
-            self._names = self.named(self.visible())
-        return dict(self._names)
+        with self._lock:
+            if self._names is None:
+                self._names = self.named(self.visible())
+            return dict(self._names)
 
     def named(self, visible: Iterable[Predicate]) -> dict[Predicate, str]:
         """Return predicates with names that tell them apart."""
@@ -184,15 +185,16 @@ class KnowledgeBase:
                 stored = set(self._host.predicates()) & self._plan.predicates
                 known = self._mentioned | stored
                 if self._triples is not None:
-                    known |= self._triples.predicates()
+                    known |= self._triples.predicates(self._host)
                 self._visible = sorted(p for p in known if not p.name.startswith("$"))
             return list(self._visible)
 
     def _predicate(self, name: str) -> Predicate:
         """Return the predicate that a user names."""
         wanted, arity = split_arity(name)
-        spelled = predicate_name(wanted, self._program.prefixes)
-        found = [p for p in self.visible() if p.name == spelled and arity in {"", str(p.arity)}]
+        with self._lock:
+            spelled, visible = predicate_name(wanted, self._program.prefixes), self.visible()
+            found = [p for p in visible if p.name == spelled and arity in {"", str(p.arity)}]
         if len(found) == 1:
             return found[0]
         if found:
@@ -204,7 +206,7 @@ class KnowledgeBase:
     def _read(self, predicate: Predicate, described: FactSet) -> tuple[list[Ids], int]:
         with self._lock:  # another thread may be updating
             if self._triples is not None and self._triples.holds(predicate):
-                return self._triples.read(predicate, described)
+                return self._triples.read(self._host, predicate, described)
             return self._host.read(predicate, described)
 
     def holds(self, predicate: Predicate, fact: tuple[object, ...]) -> bool:
@@ -220,21 +222,17 @@ class KnowledgeBase:
             return False
         columns = [ids[i : i + 1].astype(np.uint32) for i in range(len(fact))]
         if self._triples is not None and self._triples.holds(predicate):
-            return self._triples.contains(predicate, columns)
+            return self._triples.contains(self._host, predicate, columns)
         return bool(self._host.contains(predicate, columns, 1)[0])
 
     def count(self, predicate: Predicate) -> int:
         """Return the number of facts of a predicate."""
-        return self._size(predicate, I)
+        with self._lock:
+            return self._size(predicate, I)
 
     def rows(self, predicate: Predicate) -> Iterator[tuple[object, ...]]:
         """Yield the facts of a predicate as tuples of Python values."""
-        columns, size = self._read(predicate, I)
-        return rows(columns, size, self._dictionary)
-
-    def _table(self, predicate: Predicate, columns: list[Ids], size: int) -> pa.Table:
-        rdf = self.is_rdf(predicate)
-        return decode_table(columns, size, self._dictionary, self.declaration(predicate), rdf=rdf)
+        return take(self, predicate, I).rows()
 
     def is_rdf(self, predicate: Predicate) -> bool:
         """Tell whether the undeclared columns of a predicate are spelled as terms."""
@@ -248,12 +246,13 @@ class KnowledgeBase:
 
     def query(self, text: str) -> pa.Table:
         """Return the answers to a body (columns: its variables) or a rule (columns: its head)."""
-        with held(), self._lock, full_memory_explained("answering a query"):
+        with self._turns.touching(), full_memory_explained("answering a query"):
             return asking.answers(self, text)
 
     def set_timeout(self, seconds: float | None) -> None:
         """Stop queries that take longer; None is no limit."""
-        self._host.limits.timeout = seconds
+        with self._lock:
+            self._host.limits.timeout = seconds
 
     # -- updates
 
@@ -271,15 +270,8 @@ class KnowledgeBase:
 
     def save(self, directory: str | os.PathLike[str], *, note: str = "") -> int:
         """Write a new version to a store, made if there is none; return its number."""
-        store = Store.create_or_open(directory)
-        is_bound = self._store is not None and store.path.resolve() == self._store.path.resolve()
-        expected = self._version if is_bound else store.version
-        with held():
-            version = store.commit(
-                persist.snapshot(self), expected=expected, note=note, extends_dictionary=is_bound
-            )
-            self._store, self._version = store, version
-        return version
+        with self._turns.writing("save"):
+            return persist.save(self, directory, note)
 
     @property
     def version(self) -> int:
@@ -292,10 +284,8 @@ class KnowledgeBase:
 
     def refresh(self) -> int:
         """Move on to the current version of the store; return its number."""
-        store = self._bound_store()
-        if store.version != self._version:
-            self.__dict__.update(persist.open_store(store.path).__dict__)
-        return self._version
+        with self._turns.writing("refresh"):
+            return moving.move_on(self)
 
     def _bound_store(self) -> Store:
         if self._store is None:
@@ -328,15 +318,17 @@ class KnowledgeBase:
 
     def close(self) -> None:
         """Let go of the facts; the store, if there is one, is not touched."""
-        self._visible = self._names = None
-        if not isinstance(self._host, ClosedHost):
-            self._host.close()
-        self._host = cast("Host", ClosedHost())
+        with self._turns.writing("close"), self._turns.touching():
+            self._visible = self._names = None
+            if not isinstance(self._host, ClosedHost):
+                self._host.close()
+            self._host = cast("Host", ClosedHost())
 
     def __repr__(self) -> str:
-        if isinstance(self._host, ClosedHost):
-            return "<KnowledgeBase: closed>"
-        stats = self.stats
+        with self._lock:
+            if isinstance(self._host, ClosedHost | BusyHost):
+                return f"<KnowledgeBase: {self._host.told}>"
+            stats = self.stats
         return (
             f"<KnowledgeBase: {stats['explicit']:,} explicit + {stats['derived']:,} derived facts,"
             f" {stats['rules']:,} rules>"
@@ -345,12 +337,16 @@ class KnowledgeBase:
     def _repr_html_(self) -> str:
         from html import escape
 
+        with self._lock:
+            told, sizes = (
+                repr(self),
+                [(self.name_of(p), self.count(p)) for p in self.visible()[:50]],
+            )
         rows = "".join(
-            f"<tr><td>{escape(self.name_of(p))}</td><td style='text-align:right'>"
-            f"{self.count(p):,}</td></tr>"
-            for p in self.visible()[:50]
+            f"<tr><td>{escape(name)}</td><td style='text-align:right'>{size:,}</td></tr>"
+            for name, size in sizes
         )
-        return f"{escape(repr(self))}<table><tr><th>predicate</th><th>facts</th></tr>{rows}</table>"
+        return f"{escape(told)}<table><tr><th>predicate</th><th>facts</th></tr>{rows}</table>"
 
 
 def _chosen(only: str | None) -> FactSet:

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stratalog.errors import DataError, StoreError
-from stratalog.knowledge import persist, updating
+from stratalog.knowledge import updating
 from stratalog.knowledge.changes import ChangedFacts, Changes
 from stratalog.knowledge.given import Wish
-from stratalog.knowledge.options import MADE_WITH, Options
+from stratalog.knowledge.moving import move_on
 from stratalog.lang.syntax import Predicate
 from stratalog.pipeline.decode import decode_table
 from stratalog.pipeline.feed import Feed, Net, blamed, check_shapes, fitted, net
@@ -105,8 +105,12 @@ class Batches:
 
     def apply(self, stream: str, number: int, read: Read) -> Batch:
         """Make the version of a batch, unless it was made before; show its output."""
+        with self.kb._turns.writing("a batch of a stream"):
+            return self._apply(stream, number, read)
+
+    def _apply(self, stream: str, number: int, read: Read) -> Batch:
         for _ in range(ATTEMPTS):
-            self._catch_up()
+            move_on(self.kb)
             progress = Progress.load(self._store.streams(self.kb.version).get(stream))
             if number <= progress.batch:
                 self._show(stream, progress)
@@ -136,7 +140,7 @@ class Batches:
         done = Progress(number, place, None, schemas)
         before = kb.version
         try:
-            changes = updating.run(kb, self._wish(wanted), self._mark(stream, done))
+            changes = updating.apply(kb, self._wish(wanted), self._mark(stream, done))
         except DataError as error:
             raise blamed(feeds, vocabulary, error) if _is_of_rows(error) else error from None
         finally:
@@ -197,18 +201,6 @@ class Batches:
         for each in self._store.versions()[: -self.keep]:
             with suppress(StoreError):
                 self._store.drop(each.number)
-
-    def _catch_up(self) -> None:
-        """Move on to the current version, with the options that were given."""
-        kb = self.kb
-        if self._store.version == kb.version:
-            return
-        names = [name for name in Options.__slots__ if name not in MADE_WITH]
-        given = {name: getattr(kb._options, name) for name in names}
-        with kb._lock:
-            lock = kb._lock
-            kb.__dict__.update(persist.open_store(self._store.path, **given).__dict__)
-            kb._lock = lock
 
     @property
     def _store(self) -> Store:

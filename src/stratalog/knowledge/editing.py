@@ -44,7 +44,7 @@ def _data(kb: KnowledgeBase) -> set[Predicate]:
     """Return the predicates that have facts without rules, or may have."""
     plan, host = kb._plan, kb._host
     if kb._triples is not None:
-        explicit = set(kb._triples.sizes(E))
+        explicit = set(kb._triples.sizes(host, E))
     else:
         explicit = {p for p in host.predicates() if is_triple_shaped(p) and host.size(p, E)}
     explicit |= {p for p in host.predicates() if not is_triple_shaped(p) and host.size(p, E)}

@@ -12,7 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from stratalog.errors import EngineError
+from stratalog.facts.interrupts import delivered
 from stratalog.facts.labels import I
+from stratalog.knowledge.reading import Reading, Taken, take
 from stratalog.lang.syntax import Predicate
 from stratalog.pipeline.naming import plain_names
 
@@ -28,17 +30,20 @@ AT_ONCE = 1 << 19  # rows
 
 def frame(self: KnowledgeBase, name: str, spark: SparkSession | None = None) -> DataFrame:
     """Return the facts of a predicate as a DataFrame of the given or the active session."""
-    return _frame(self, self._predicate(name), _session(self, spark))
+    self._predicate(name)  # a wrong name is told before Spark starts
+    session = _session(self, spark)
+    with self._lock:
+        taken = take(self, self._predicate(name), I)
+    return _frame(taken, session)
 
 
-def _frame(kb: KnowledgeBase, predicate: Predicate, spark: SparkSession) -> DataFrame:
-    """Return a predicate's facts as a DataFrame, decoded a slice at a time."""
+def _frame(taken: Taken, spark: SparkSession) -> DataFrame:
+    """Return facts as a DataFrame, decoded a slice at a time."""
     from stratalog.pipeline.columns import Decoder
     from stratalog.pipeline.handover import slices_to_spark
 
-    columns, size = kb._read(predicate, I)
-    declaration = kb.declaration(predicate)
-    decoder = Decoder(columns, kb._dictionary, declaration, rdf=kb.is_rdf(predicate))
+    size, dictionary = taken.size, taken.dictionary
+    decoder = Decoder(taken.columns, dictionary, taken.declaration, rdf=taken.rdf)
     slices = (decoder.rows(i, min(i + AT_ONCE, size)) for i in range(0, size, AT_ONCE))
     return slices_to_spark(spark, decoder.schema, slices)
 
@@ -52,10 +57,13 @@ def views(
             "E120", f"prefix={prefix!r} begins no name in SQL", help="letters, digits and _"
         )
     session = _session(self, spark)
-    names = plain_names(self.visible(), self._program.prefixes)
-    for predicate, name in names.items():
-        _frame(self, predicate, session).createOrReplaceTempView(prefix + name)
-    return {self.name_of(predicate): prefix + name for predicate, name in names.items()}
+    with self._lock:
+        shown = self.names()
+        names = plain_names(list(shown), self._program.prefixes)
+        reading = Reading(self, names, I)
+    for taken in reading:
+        _frame(taken, session).createOrReplaceTempView(prefix + names[taken.predicate])
+    return {shown[predicate]: prefix + name for predicate, name in names.items()}
 
 
 def _session(kb: KnowledgeBase, spark: SparkSession | None) -> SparkSession:
@@ -78,20 +86,21 @@ def publish(
     """
     from stratalog.pipeline import publish as published
 
-    chosen = self.visible() if predicates is None else [self._predicate(n) for n in predicates]
-    return published.publish(
-        directory,
-        _relations(self, chosen),
-        self._dictionary,
-        version=self.version or None,
-        prefixes=self._program.prefixes,
-    )
+    with self._turns.writing("publish"), delivered():
+        chosen = self.visible() if predicates is None else [self._predicate(n) for n in predicates]
+        return published.publish(
+            directory,
+            _relations(self, chosen),
+            self._dictionary,
+            version=self.version or None,
+            prefixes=self._program.prefixes,
+        )
 
 
 def _relations(kb: KnowledgeBase, predicates: Sequence[Predicate]) -> Iterator[Relation]:
+    """Yield facts one relation after the other; others ask in between."""
     from stratalog.pipeline.publish import Relation
 
     for predicate in predicates:
-        columns, size = kb._read(predicate, I)
-        rdf = kb.is_rdf(predicate)
-        yield Relation(predicate, columns, size, kb.declaration(predicate), rdf=rdf)
+        each = take(kb, predicate, I)
+        yield Relation(predicate, each.columns, each.size, each.declaration, rdf=each.rdf)

@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,6 +37,18 @@ class Wish:
     add_rules: object = None
     remove_rules: object = None
     maintenance: str = "auto"
+
+    def drawn(self) -> Wish:
+        """Return the same with all rows made that functions of the user make one by one."""
+        return replace(self, insert=_drawn(self.insert), delete=_drawn(self.delete))
+
+
+def _drawn(facts: object) -> object:
+    if isinstance(facts, list | tuple):
+        return [_drawn(each) for each in facts]
+    if isinstance(facts, Mapping) and any(isinstance(r, Iterator) for r in facts.values()):
+        return {k: list(r) if isinstance(r, Iterator) else r for k, r in facts.items()}
+    return facts
 
 
 @dataclass(slots=True)

@@ -53,7 +53,7 @@ def read_facts(
         arities,
         program.prefixes,
         dictionary,
-        ReadOptions(options.graphs, options.header, options.on_bad_input, watch),
+        ReadOptions(options.graphs, options.header, options.on_bad_input, watch, report.pause),
         ReadReport() if account is None else account,
     )
     encoded = read_all(facts, context, spark)
@@ -81,6 +81,7 @@ class _ReadWatch:
     def __call__(self, path: str, done: int, total: int) -> None:
         self._last = time.perf_counter()
         self._report("read", f"{path} {done / max(1, total):.0%}")
+        self._report.pause()
 
     def finish(self, encoded: EncodedFacts, dictionary: Dictionary, *, by_spark: bool) -> None:
         """Tell what was read; Spark's workers read and the driver encodes, which are two stages."""

@@ -112,6 +112,11 @@ def check_reopening(given: Mapping[str, Any]) -> None:
             )
 
 
+def reopening(chosen: Options) -> dict[str, Any]:
+    """Return what to open a store with, so that all is as it was chosen."""
+    return {name: getattr(chosen, name) for name in _reopening()}
+
+
 def _reopening() -> list[str]:
     return [name for name in Options.__slots__ if name not in MADE_WITH]
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 from stratalog.errors import StoreError
 from stratalog.facts.labels import STORED, I
 from stratalog.knowledge.adapters import Counts, Host, Ids, Labels, Saved
+from stratalog.knowledge.turns import Turns
 from stratalog.lang.parse import parse_program
 from stratalog.lang.printer import show
 from stratalog.lang.syntax import Aggregate, Predicate, Program
@@ -37,8 +38,9 @@ STORED_MARKS = sum(1 << label.bit for label in STORED)
 class _Relations(Mapping[Predicate, pa.Table]):
     """The relations of an engine as tables, each made when it is asked for."""
 
-    def __init__(self, host: Host, plan: Plan) -> None:
+    def __init__(self, host: Host, plan: Plan, turns: Turns) -> None:
         self._host = host
+        self._turns = turns
         planned, in_rules = plan.predicates, _mentioned(plan)
         # A relation without facts is kept if nothing else tells that there is such a predicate.
         self._predicates = [
@@ -46,7 +48,8 @@ class _Relations(Mapping[Predicate, pa.Table]):
         ]
 
     def __getitem__(self, predicate: Predicate) -> pa.Table:
-        columns, labels, counts = self._host.stored(predicate)
+        with self._turns.touching():  # and no longer: others ask between two relations
+            columns, labels, counts = self._host.stored(predicate)
         return _table(columns, labels & labels.dtype.type(STORED_MARKS), counts)
 
     def __iter__(self) -> Iterator[Predicate]:
@@ -74,14 +77,29 @@ def _table(columns: Sequence[Ids], labels: Labels, counts: Sequence[Counts]) -> 
     return pa.table(arrays, names=names)
 
 
+def save(kb: KnowledgeBase, directory: str | os.PathLike[str], note: str) -> int:
+    """Write all to a store, made if there is none; the caller has a writer's turn."""
+    with kb._turns.touching():
+        saved = snapshot(kb)
+    store = Store.create_or_open(directory)
+    is_bound = kb._store is not None and store.path.resolve() == kb._store.path.resolve()
+    expected = kb._version if is_bound else store.version
+    version = store.commit(saved, expected=expected, note=note, extends_dictionary=is_bound)
+    kb._store, kb._version = store, version
+    return version
+
+
 def snapshot(kb: KnowledgeBase, profile: list[dict[str, Any]] | None = None) -> Snapshot:
-    """Return all that a store keeps of a knowledge base."""
+    """Return all that a store keeps of a knowledge base; the caller has the engine.
+
+    Relations are read later, one by one: the caller has a writer's turn until then.
+    """
     costs = kb.profile() if profile is None else profile
-    relations: Mapping[Predicate, pa.Table] = _Relations(kb._host, kb._plan)
+    relations: Mapping[Predicate, pa.Table] = _Relations(kb._host, kb._plan, kb._turns)
     if kb._host.name == "reference":
         relations = dict(relations)  # its facts are terms, which get numbers when they are read
     return Snapshot(
-        kinds=kb._dictionary.kinds,
+        kinds=list(kb._dictionary.kinds),  # a question may add to them
         dictionary=kb._dictionary.to_table(),
         relations=relations,
         program=show(kb._program),

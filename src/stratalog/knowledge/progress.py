@@ -26,6 +26,9 @@ class Reporter:
     def list_stages(self) -> None:
         """Hear that this run has enough stages to list them."""
 
+    def pause(self) -> None:
+        """Hear that facts are being read, and others may use the dictionary for a moment."""
+
 
 @contextmanager
 def reporter(progress: Callable[[str, str], None] | bool | str | None) -> Iterator[Reporter]:

@@ -45,7 +45,7 @@ def rebuild(kb: KnowledgeBase, given: Given, report: Reporter) -> Outcome:
     kb._plan = plan_program(kb._program, sorted(data), modules=modules)
     kb._host = make_host(kb._options, kb._dictionary, size)
     kb._maintenance = Maintenance(kb._host)
-    kb._triples = Triples(kb._host, kb._dictionary) if kb._plan.stored_as_triples else None
+    kb._triples = Triples(kb._dictionary) if kb._plan.stored_as_triples else None
     for facts in as_stored(kb._plan, [*kept, *given.insert], kb._dictionary):
         kb._host.load(*facts)
     rounds = run(kb._host, kb._plan, kb._options, report)

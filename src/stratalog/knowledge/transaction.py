@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
+from stratalog.knowledge.absent import without_host
+from stratalog.knowledge.progress import Reporter
 from stratalog.knowledge.replan import rule_constants
 
 if TYPE_CHECKING:
@@ -13,7 +15,8 @@ if TYPE_CHECKING:
 class Transaction:
     """Left without `keep`, it makes the knowledge base the one before, constants included.
 
-    Ctrl-C must be held back while it lives: what is undone is undone to the end.
+    Whoever has one has the engine, and Ctrl-C must be held back while it lives: what is undone is
+    undone to the end. Until `begin` facts are as they were, and others may look at them.
     """
 
     def __init__(self, kb: KnowledgeBase) -> None:
@@ -24,11 +27,18 @@ class Transaction:
         self._fields = dict(kb.__dict__)
         self._constants = self._dictionary.checkpoint()
         self._predicates = set(self._host.predicates())
+        self.is_begun = False
         self._is_kept = False
 
     def __enter__(self) -> Self:
-        self._host.begin()
         return self
+
+    def begin(self) -> None:
+        """Start to change facts; who has read a part of them gets the rest as it is now."""
+        for reading in list(self._kb._readings):  # noqa: SLF001
+            reading.settle()
+        self._host.begin()
+        self.is_begun = True
 
     def keep(self) -> None:
         """Make what was done permanent."""
@@ -38,12 +48,37 @@ class Transaction:
     def __exit__(self, *error: object) -> None:
         if self._is_kept:
             return
-        self._host.engine.roll_back()
+        if self.is_begun:
+            self._host.engine.roll_back()
         self._dictionary.truncate(self._constants)
         new = [p for p in self._host.predicates() if p not in self._predicates]
         self._host.drop([p for p in new if not p.name.startswith("$")])  # an engine's own stay
-        self._kb.__dict__.clear()
-        self._kb.__dict__.update(self._fields)
+        fields = self._kb.__dict__  # never empty: other threads find the locks there
+        fields.update(self._fields)
+        for name in fields.keys() - self._fields.keys():
+            del fields[name]
+
+
+class Told(Reporter):
+    """Tells of an update; the user's function may not look at facts while they change."""
+
+    def __init__(self, report: Reporter, kb: KnowledgeBase, transaction: Transaction) -> None:
+        self._report = report
+        self._kb = kb
+        self._transaction = transaction
+        self._is_users = callable(kb._options.progress)  # noqa: SLF001
+        self.list_stages = report.list_stages  # type: ignore[method-assign]
+        self.finish = report.finish  # type: ignore[method-assign]
+
+    def __call__(self, stage: str, detail: str) -> None:
+        if self._is_users and self._transaction.is_begun:
+            with without_host(self._kb):
+                self._report(stage, detail)
+        else:
+            self._report(stage, detail)
+
+    def pause(self) -> None:
+        self._kb._turns.pause()  # noqa: SLF001
 
 
 def _prepare(kb: KnowledgeBase) -> None:

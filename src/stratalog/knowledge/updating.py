@@ -8,10 +8,11 @@ What is public here are methods of KnowledgeBase, kept in a file of their own.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from stratalog.facts.interrupts import held
+from stratalog.facts.interrupts import delivered
 from stratalog.facts.limits import full_memory_explained
 from stratalog.knowledge import persist
 from stratalog.knowledge.accounts import Totals, profile_of, run_account, totals
@@ -23,7 +24,7 @@ from stratalog.knowledge.maintaining import maintain
 from stratalog.knowledge.options import check_options
 from stratalog.knowledge.programs import edit_program
 from stratalog.knowledge.progress import Reporter, reporter
-from stratalog.knowledge.transaction import Transaction
+from stratalog.knowledge.transaction import Told, Transaction
 from stratalog.lang.syntax import Predicate
 from stratalog.pipeline.manifest import JSON
 
@@ -54,17 +55,35 @@ def update(
 
 def run(kb: KnowledgeBase, wish: Wish, mark: Mark | None = None) -> Changes:
     """Do an update; with `mark` it makes a version even if nothing changes."""
-    with held(), kb._lock, full_memory_explained("updating"):
-        persist.check_current(kb)
-        with Transaction(kb) as transaction, reporter(kb._options.progress) as report:
-            done = _Done(kb, wish, report)
-            is_kept = done.is_needed or mark is not None
-            if is_kept:
-                done.save(transaction, report, mark)
-            changes = done.changes()
-            if is_kept:
-                transaction.keep()
-            return changes
+    with kb._turns.writing("update"):
+        return apply(kb, wish, mark)
+
+
+def apply(kb: KnowledgeBase, wish: Wish, mark: Mark | None = None) -> Changes:
+    """Do an update in a writer's turn, which the caller has."""
+    persist.check_current(kb)
+    with full_memory_explained("updating"), _begun(kb, wish) as (transaction, done):
+        done.reason(transaction)
+        is_kept = done.is_needed or mark is not None
+        if is_kept:
+            done.save(transaction, mark)
+        changes = done.changes()
+        if is_kept:
+            transaction.keep()
+        return changes
+
+
+@contextmanager
+def _begun(kb: KnowledgeBase, wish: Wish) -> Iterator[tuple[Transaction, _Done]]:
+    """Have the engine, and what is to be done; facts are drawn from the user's functions before."""
+    with delivered():
+        drawn = wish.drawn()
+    with (
+        kb._turns.touching(),
+        Transaction(kb) as transaction,
+        reporter(kb._options.progress) as report,
+    ):
+        yield transaction, _Done(kb, drawn, Told(report, kb, transaction))
 
 
 def what_if(
@@ -79,13 +98,12 @@ def what_if(
     """Return what `update` would change; nothing is changed."""
     wish = Wish(insert, delete, add_rules, remove_rules, algorithm(self, maintenance))
     with (
-        held(),
-        self._lock,
+        self._turns.writing("what_if"),
         full_memory_explained("updating"),
-        Transaction(self),
-        reporter(self._options.progress) as report,
+        _begun(self, wish) as (transaction, done),
     ):
-        changes = _Done(self, wish, report).changes()
+        done.reason(transaction)
+        changes = done.changes()
         changes.added.decode()
         changes.removed.decode()
         return changes
@@ -99,29 +117,38 @@ def algorithm(kb: KnowledgeBase, given: str | None) -> str:
 
 
 class _Done:
-    """An update that has been done in memory, and its account."""
+    """An update that is done in memory, and its account."""
 
     def __init__(self, kb: KnowledgeBase, wish: Wish, report: Reporter) -> None:
+        """Read what is given; no fact changes yet."""
         self._kb = kb
+        self._wish = wish
+        self._report = report
         self._begun = time.perf_counter()
         self._phases: dict[str, float] = {}
-        before, shown = totals(kb), kb.names()
-        edit = edit_program(kb._program, wish.add_rules, wish.remove_rules)
-        self._given = read_given(kb, wish, edit, report)
+        self._before, self._shown = totals(kb), kb.names()
+        self._edit = edit_program(kb._program, wish.add_rules, wish.remove_rules)
+        self._given = read_given(kb, wish, self._edit, report)
         self._end("read")
+
+    def reason(self, transaction: Transaction) -> None:
+        """Let the materialisation follow."""
+        kb, edit, wish = self._kb, self._edit, self._wish
         cpu = time.process_time()
+        transaction.begin()
         if edit.is_edited:
-            self._outcome = edit_rules(kb, edit.program, self._given, wish.maintenance, report)
+            self._outcome = edit_rules(
+                kb, edit.program, self._given, wish.maintenance, self._report
+            )
         else:
-            self._outcome = maintain(kb, self._given, wish.maintenance, report)
+            self._outcome = maintain(kb, self._given, wish.maintenance, self._report)
         self._end("reason")
         self._phases["reason_cpu"] = time.process_time() - cpu
         self.is_needed = edit.is_edited or self._outcome.is_needed
-        self._is_edited = edit.is_edited
         self._added = self._visible(self._outcome.added)
         self._removed = self._visible(self._outcome.removed)
-        self._note_facts(before, shown)
-        self._note_run(wish)
+        self._note_facts()
+        self._note_run()
 
     def _end(self, phase: str) -> None:
         now = time.perf_counter()
@@ -132,8 +159,9 @@ class _Done:
         triples = self._kb._plan.stored_as_triples
         return visible_facts(facts, self._kb._dictionary, triples=triples)
 
-    def _note_facts(self, before: Totals, shown: Mapping[Predicate, str]) -> None:
+    def _note_facts(self) -> None:
         """Bring up to date what the knowledge base knows about its facts."""
+        before, shown = self._before, self._shown
         kb, outcome, given = self._kb, self._outcome, self._given.insert
         kb._totals = Totals(
             before.facts + _size(self._added) - _size(self._removed),
@@ -141,7 +169,7 @@ class _Done:
         )
         kb._host.limits.check_facts(kb._totals.facts, "the update")
         changed = {predicate for predicate, _, _ in (*self._added, *self._removed)}
-        if self._is_edited:
+        if self._edit.is_edited:
             kb._visible = kb._names = None
         elif not changed <= shown.keys():
             kb._visible, kb._names = sorted(shown.keys() | changed), None
@@ -150,7 +178,7 @@ class _Done:
         rdf = {p: "rdf" for p in given.predicates() if given.origin(p) == "rdf"}
         kb._origins = {**kb._origins, **new, **rdf}
 
-    def _note_run(self, wish: Wish) -> None:
+    def _note_run(self) -> None:
         """Remember what the update took."""
         kb, outcome = self._kb, self._outcome
         host = kb._host
@@ -160,7 +188,7 @@ class _Done:
         warnings, report = self._given.warnings, self._given.report
         kb.report = report
         kb._run = {
-            "maintenance": wish.maintenance,
+            "maintenance": self._wish.maintenance,
             **run_account(outcome.rounds, derivations, self._phases, warnings, report),
             "added": _size(self._added),
             "removed": _size(self._removed),
@@ -170,12 +198,12 @@ class _Done:
             "per_stratum": outcome.per_stratum,
         }
 
-    def save(self, transaction: Transaction, report: Reporter, mark: Mark | None) -> None:
+    def save(self, transaction: Transaction, mark: Mark | None) -> None:
         """Commit to the store, if there is one; what is on disk then is kept in memory too."""
         kb = self._kb
         if kb._store is None:
             return
-        report("save", str(kb._store.path))
+        self._report("save", str(kb._store.path))
         begun, before = time.perf_counter(), kb._version
         streams = None if mark is None else mark(self.changes())
         try:

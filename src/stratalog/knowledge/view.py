@@ -7,6 +7,8 @@ from html import escape
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from stratalog.facts.labels import I
+from stratalog.knowledge.reading import take
 from stratalog.lang.syntax import Predicate
 
 if TYPE_CHECKING:
@@ -35,22 +37,22 @@ class RelationView(Collection[tuple[object, ...]]):
 
     def table(self) -> pa.Table:
         """Return the facts as a table."""
-        return self._kb.facts(self._kb.name_of(self.predicate))
+        return take(self._kb, self.predicate, I).table()
 
     def __repr__(self) -> str:
-        return f"<{self._kb.name_of(self.predicate)}: {len(self):,} facts>"
+        return self._told(len(self))
 
     def _repr_html_(self) -> str:
-        declaration = self._kb.declaration(self.predicate)
-        names = (
-            [column.name for column in declaration.columns]
-            if declaration
-            else [f"c{i}" for i in range(self.predicate.arity)]
-        )
+        taken = take(self._kb, self.predicate, I)
+        columns = taken.declaration.columns if taken.declaration else ()
+        names = [c.name for c in columns] or [f"c{i}" for i in range(self.predicate.arity)]
         head = "".join(f"<th>{escape(name)}</th>" for name in names)
         rows = "".join(
             "<tr>" + "".join(f"<td>{escape(str(value))}</td>" for value in row) + "</tr>"
-            for row in islice(self, SHOWN)
+            for row in islice(taken.rows(), SHOWN)
         )
-        more = f"<p>... and {len(self) - SHOWN:,} more</p>" if len(self) > SHOWN else ""
-        return f"{escape(repr(self))}<table><tr>{head}</tr>{rows}</table>{more}"
+        more = f"<p>... and {taken.size - SHOWN:,} more</p>" if taken.size > SHOWN else ""
+        return f"{escape(self._told(taken.size))}<table><tr>{head}</tr>{rows}</table>{more}"
+
+    def _told(self, size: int) -> str:
+        return f"<{self._kb.name_of(self.predicate)}: {size:,} facts>"

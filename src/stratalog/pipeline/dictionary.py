@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable, Sequence
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,7 @@ IRI_INDEX, BNODE_INDEX, STRING_INDEX = 0, 1, 2
 MOST_TERMS = 2**32 - 2
 SPANS_PER_CALL = 1 << 20  # a kernel call stays short, so that Ctrl-C is heard
 FIRST_SLOTS = 32
+_ADDING = Lock()  # of kinds: few, and in all dictionaries together
 NULLS = "a column of constants has nulls"
 
 
@@ -83,11 +85,15 @@ class Dictionary:
     def kind_index(self, kind: str) -> int:
         """Return the position of `kind` in `kinds`, adding it if it is new."""
         index = self._kind_index.get(kind)
-        if index is None:
-            with held():
-                index = self._kind_index[kind] = len(self.kinds)
+        return self._add_kind(kind) if index is None else index
+
+    def _add_kind(self, kind: str) -> int:
+        with held(), _ADDING:  # one that decodes may add, whatever others do
+            index = self._kind_index.get(kind)
+            if index is None:
                 self.kinds.append(kind)
-        return index
+                index = self._kind_index[kind] = len(self.kinds) - 1
+            return index
 
     # Terms, one by one
 

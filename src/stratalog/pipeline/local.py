@@ -72,7 +72,9 @@ def _read_file(
         found.report.bytes += Path(file.path).stat().st_size
         for block in table_blocks(file, context):
             add_block(found, block, dictionary)
+            options.between()
         return
     with open_bytes(file.path) as stream:
         for block in file_blocks(file, stream, context):
             add_block(found, block, dictionary)
+            options.between()

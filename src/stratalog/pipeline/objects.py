@@ -89,6 +89,7 @@ def _add_named(
         columns, size = encode_block(block, name, vocabulary, dictionary, found.report, here)
         found.add(Predicate(name, len(columns)), columns, size)
         done += block.size
+        options.between()
 
 
 def _blocks(rows: object, key: str) -> Iterator[Block]:

@@ -25,11 +25,17 @@ class ReadOptions:
     header: bool = False
     on_bad_input: str = "error"  # or "skip"
     progress: Callable[[str, int, int], None] | None = None
+    pause: Callable[[], None] | None = None  # called between blocks: others may use the dictionary
 
     @property
     def skip(self) -> bool:
         """Whether bad rows are counted instead of raised."""
         return self.on_bad_input == "skip"
+
+    def between(self) -> None:
+        """Let others use the dictionary, between two blocks."""
+        if self.pause is not None:
+            self.pause()
 
 
 @dataclass(frozen=True, slots=True)

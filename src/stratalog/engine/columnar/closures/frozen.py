@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from threading import Lock
 from typing import Any, overload
 
 import numpy as np
@@ -29,6 +30,7 @@ class FrozenPairs(Sequence[Ids]):
         self._kept_alive = kept_alive  # the descriptor has addresses only
         self._regions = regions
         self._listed: Columns | None = None
+        self._listing = Lock()
         self._is_turned = False
         self.size = size
 
@@ -50,12 +52,14 @@ class FrozenPairs(Sequence[Ids]):
         return ((second, first) if self._is_turned else (first, second))[place]
 
     def _columns(self) -> Columns:
-        if self._listed is None:
-            block = zeros(2 * self.size, np.uint32)
-            self._listed = block[: self.size], block[self.size :]
-            state = np.zeros(closure_read.SCAN_STATE, np.int64)
-            closure_read.closure_scan(
-                self._descriptor, self._regions, state, *self._listed, 0, self.size
-            )
-            self._kept_alive = ()
-        return self._listed
+        with self._listing:  # another thread may read them too
+            if self._listed is None:
+                block = zeros(2 * self.size, np.uint32)
+                columns = block[: self.size], block[self.size :]
+                state = np.zeros(closure_read.SCAN_STATE, np.int64)
+                closure_read.closure_scan(
+                    self._descriptor, self._regions, state, *columns, 0, self.size
+                )
+                self._listed = columns
+                self._kept_alive = ()
+            return self._listed
