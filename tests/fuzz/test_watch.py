@@ -1,6 +1,7 @@
 """The watch sees what it is there to see, and lets ordinary work be."""
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -54,3 +55,15 @@ def test_what_may_be_read_may_not_be_written(tmp_path):
         with pytest.raises(NotAllowed):
             (readable / "a").unlink()
     assert len(seen) == 1
+
+
+def test_removing_a_folder_is_seen_by_where_it_is(tmp_path):
+    for name in ("mine", "other"):
+        (tmp_path / name / "inner").mkdir(parents=True)
+        (tmp_path / name / "inner" / "file").write_text("x")
+    with watched(writable=[tmp_path / "mine"]) as seen:
+        shutil.rmtree(tmp_path / "mine" / "inner")
+        assert not seen
+        with pytest.raises(NotAllowed):
+            shutil.rmtree(tmp_path / "other")
+    assert (tmp_path / "other" / "inner" / "file").exists()

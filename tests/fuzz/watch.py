@@ -11,6 +11,7 @@ error. Python tells of what Python opens; files that Arrow's C++ opens by name a
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import sysconfig
 import tempfile
@@ -136,9 +137,16 @@ def _hook(event: str, words: tuple[Any, ...]) -> None:
         return
     _in_hook.busy = True
     try:
-        _active[-1].note(event, words)
+        if not _is_within_shutil(event):
+            _active[-1].note(event, words)
     finally:
         _in_hook.busy = False
+
+
+def _is_within_shutil(event: str) -> bool:
+    """Tell whether shutil works by names below an open folder: its own event came before."""
+    is_below = sys._getframe(2).f_code.co_filename == shutil.__file__
+    return is_below and not event.startswith("shutil.")
 
 
 @contextmanager
