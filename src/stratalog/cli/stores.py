@@ -53,11 +53,13 @@ def _stats(
     ] = False,
     quiet: o.Quiet = False,
 ) -> None:
+    from stratalog.knowledge.stored_checks import checked_statistics
+    from stratalog.pipeline.layout import version_path
     from stratalog.pipeline.store import Store
 
     opened = Store.open(store)
     number = opened.version if version is None else version
-    saved: Any = opened.statistics(version)
+    saved = checked_statistics(opened.statistics(version), version_path(opened.path, number))
     stats = {k: v for k, v in saved.items() if k not in {"origins", "profile", "read_as_triples"}}
     stats["version"] = number
     rules = saved.get("profile", [])

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stratalog.engine.columnar.batch import ColumnarBatch
+from stratalog.engine.columnar.contents import repeated
 from stratalog.engine.columnar.costs import RuleProfile
 from stratalog.engine.columnar.engine import ColumnarEngine
 from stratalog.engine.columnar.spelled import spelled, spelled_changes
@@ -58,7 +59,7 @@ class Host(Protocol):
     def restore(
         self, predicate: Predicate, columns: Sequence[Ids], labels: Labels, counts: Sequence[Counts]
     ) -> None:
-        """Store facts as they were saved; if some of them are stored already, that is all right."""
+        """Store facts as they were saved, with what is stored already; T103 if one is twice."""
 
     def hold(self, closing: Closing, facts: Mapping[Predicate, Saved]) -> bool:
         """Hold facts as they were saved as a closure; False if unable: then `restore` them."""
@@ -303,6 +304,8 @@ class ReferenceHost:
         stored = self.engine.stored[predicate]
         for fact, *entry in zip(facts, labels.tolist(), *(c.tolist() for c in counts), strict=True):
             stored[fact] = Entry(entry[0], entry[1:])
+        if len(stored) != labels.size:
+            raise repeated(predicate)
 
     def hold(self, closing: Closing, facts: Mapping[Predicate, Saved]) -> bool:  # noqa: ARG002
         return False

@@ -29,8 +29,23 @@ NOT_YET: dict[str, tuple[str, ...]] = {
 }
 """Choices that are part of the contract and not built yet."""
 
-SAVED = ("engine", "maintenance", "modules", "schemes", "equality", "joins")
-"""Options that a store remembers."""
+SAVED: dict[str, Callable[[object], bool]] = {
+    "maintenance": lambda value: value in CHOICES["maintenance"],
+    "modules": lambda value: value in CHOICES["modules"],
+    "equality": lambda value: value in CHOICES["equality"],
+    "joins": lambda value: value in CHOICES["joins"],
+}
+"""What a store remembers, for it belongs to the data, and which values it may have there.
+
+Where and how to run (engine, Spark's settings, limits) is the caller's: a store may come from a
+stranger.
+"""
+
+NO_LONGER_SAVED: dict[str, tuple[str, ...]] = {
+    "engine": ("auto", "columnar", "spark", "reference"),
+    "schemes": ("auto", "plain"),
+}
+"""What earlier stores remember, with the values they may have; they are passed over."""
 
 MADE_WITH = ("modules", "schemes", "equality", "joins", "store", "publish")
 """Options that belong to the making of a store, not to its opening."""
@@ -67,6 +82,25 @@ class Options:
     def saved(self) -> dict[str, Any]:
         """Return the options that a store remembers."""
         return {name: getattr(self, name) for name in SAVED}
+
+
+def saved_options(told: Mapping[str, object]) -> dict[str, Any]:
+    """Return the options that a store remembers; ValueError names one with an odd value.
+
+    LookupError names one that is not known here, or has a choice that does not exist yet.
+    """
+    found: dict[str, Any] = {}
+    for name, value in told.items():
+        if name in NO_LONGER_SAVED:
+            if value not in NO_LONGER_SAVED[name]:
+                raise ValueError(name)
+        elif name not in SAVED or value in NOT_YET.get(name, ()):
+            raise LookupError(name)
+        elif not SAVED[name](value):
+            raise ValueError(name)
+        else:
+            found[name] = value
+    return found
 
 
 def check_options(**given: Any) -> Options:  # noqa: ANN401  # they are checked here

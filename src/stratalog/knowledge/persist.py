@@ -13,15 +13,19 @@ import pyarrow as pa
 
 from stratalog.errors import StoreError
 from stratalog.facts.labels import STORED, I
-from stratalog.knowledge.adapters import Counts, Host, Ids, Labels, Saved
+from stratalog.knowledge.adapters import Counts, Host, Ids, Labels
+from stratalog.knowledge.engines import choose, make_host
+from stratalog.knowledge.options import Options, check_reopening
+from stratalog.knowledge.stored_checks import Stored, checked
+from stratalog.knowledge.stored_facts import STORED_MARKS, StoredFacts, stored_facts
 from stratalog.knowledge.turns import Turns
-from stratalog.lang.parse import parse_program
 from stratalog.lang.printer import show
-from stratalog.lang.syntax import Aggregate, Predicate, Program
+from stratalog.lang.syntax import Aggregate, Predicate
 from stratalog.pipeline.dictionary import Dictionary
+from stratalog.pipeline.layout import version_path
 from stratalog.pipeline.manifest import JSON
 from stratalog.pipeline.snapshot import Delta, Snapshot
-from stratalog.pipeline.store import Store
+from stratalog.pipeline.store import Store, StoredRelations
 from stratalog.plan.program import plan_program
 from stratalog.plan.rules import Plan, PlannedRule
 
@@ -32,7 +36,7 @@ if TYPE_CHECKING:
 
 OF_MODULE = "  [module]"  # after a rule whose derivations are not counted
 
-STORED_MARKS = sum(1 << label.bit for label in STORED)
+COUNTED = ("explicit", "derived", "facts")  # statistics that the facts themselves tell
 
 
 class _Relations(Mapping[Predicate, pa.Table]):
@@ -192,16 +196,15 @@ def open_store(
     Options are those of `materialise` that say how to read and reason, for updates and queries.
     """
     from stratalog.knowledge.base import KnowledgeBase
-    from stratalog.knowledge.engines import make_host
-    from stratalog.knowledge.options import Options, check_reopening
 
     check_reopening(options)
     store = Store.open(directory)
     saved = store.read(version)
+    place = version_path(store.path, saved.version)
+    stored = checked(saved, place)
     dictionary = Dictionary.from_table(saved.kinds, saved.dictionary)
-    program = parse_program(saved.program)
-    chosen = Options(**{**saved.options, **options})  # the saved ones were checked when given
-    plan = _plan_of(saved, program, modules=chosen.modules)
+    chosen = Options(**{**stored.options, **options})
+    plan = _plan_of(stored, saved.relations, modules=chosen.modules)
     if plan is None:
         raise StoreError(
             "T111",
@@ -209,53 +212,53 @@ def open_store(
             path=str(directory),
             help="materialise its program and facts again into a new store",
         )
-    statistics: Any = saved.statistics
-    host = make_host(chosen, dictionary, int(statistics.get("explicit", 0)))
-    _restore(host, saved.relations, plan)
-    origins = {Predicate(name, arity): origin for name, arity, origin in statistics.pop("origins")}
-    kb = KnowledgeBase(program, plan, host, dictionary, chosen, origins)
-    kb._saved_profile = statistics.pop("profile", [])
-    kb._run = statistics
+    facts = stored_facts(saved.relations, dictionary, plan, place)
+    host = make_host(chosen, dictionary, _explicit(saved.relations, dictionary, chosen))
+    _restore(host, facts, plan)
+    kb = KnowledgeBase(stored.program, plan, host, dictionary, chosen, stored.origins)
+    kb._saved_profile = stored.profile
+    kb._run = {name: told for name, told in stored.statistics.items() if name not in COUNTED}
     kb._store, kb._version = store, saved.version
     return kb
 
 
-def _restore(host: Host, relations: Mapping[Predicate, pa.Table], plan: Plan) -> None:
+def _explicit(relations: object, dictionary: Dictionary, options: Options) -> int:
+    """Return how many facts are explicit; files are looked at before a number starts Spark."""
+    if not isinstance(relations, StoredRelations):
+        return 0
+    explicit = relations.explicit()
+    if options.engine == "auto" and choose(options, dictionary, explicit).engine == "spark":
+        relations.check()
+    return explicit
+
+
+def _restore(host: Host, stored: StoredFacts, plan: Plan) -> None:
     """Store all facts as they were saved; what can be held as a closure is held as one."""
     closings = [stratum.closing for stratum in plan.strata if stratum.closing is not None]
     enclosed = {predicate for closing in closings for predicate in closing.predicates}
-    for predicate in relations:
+    for predicate in stored.relations:
         if predicate not in enclosed:
-            host.restore(predicate, *_saved(relations[predicate], predicate))
+            host.restore(predicate, *stored.saved(predicate))
     for closing in closings:  # in the order of strata: steps may be held as closures themselves
-        facts = {p: _saved(relations[p], p) for p in closing.predicates if p in relations}
+        facts = {p: stored.saved(p) for p in closing.predicates if p in stored.relations}
         if not host.hold(closing, facts):
             for predicate, saved in facts.items():
                 host.restore(predicate, *saved)
+            continue
+        for predicate, (_, labels, _) in facts.items():
+            stored.check_closed(predicate, labels.size, host.size(predicate))
 
 
-def _saved(table: pa.Table, predicate: Predicate) -> Saved:
-    columns = [_numbers(table, f"c{i}").astype(np.uint32) for i in range(predicate.arity)]
-    counts = [_numbers(table, name) for name in ("nonrecursive", "recursive")]
-    return columns, _numbers(table, "label").astype(np.uint16), counts
-
-
-def _plan_of(saved: Snapshot, program: Program, *, modules: str) -> Plan | None:
+def _plan_of(
+    stored: Stored, relations: Mapping[Predicate, pa.Table], *, modules: str
+) -> Plan | None:
     """Return the plan that the counts of a store are valid for, None if it cannot be made.
 
     A store may have been made without the modules that its options allow.
     """
-    planned: Any = saved.plan
-    statistics: Any = saved.statistics
-    read = (Predicate(*each) for each in statistics.pop("read_as_triples", []))
-    data = [p for p in (*saved.relations, *read) if not p.name.startswith("$")]
+    data = [p for p in (*relations, *stored.read_as_triples) if not p.name.startswith("$")]
     for choice in dict.fromkeys((modules, "auto", "paper", "off")):
-        plan = plan_program(program, data, modules=choice)
-        if sorted(plan_key(plan)) == sorted(planned):  # an update puts rules at the end
+        plan = plan_program(stored.program, data, modules=choice)
+        if sorted(plan_key(plan)) == sorted(stored.plan):  # an update puts rules at the end
             return plan
     return None
-
-
-def _numbers(table: pa.Table, name: str) -> np.ndarray[tuple[int], np.dtype[Any]]:
-    numbers: np.ndarray[tuple[int], np.dtype[Any]] = table.column(name).to_numpy()
-    return numbers

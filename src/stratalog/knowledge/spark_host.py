@@ -10,6 +10,7 @@ from weakref import finalize
 import numpy as np
 import numpy.typing as npt
 
+from stratalog.engine.columnar.contents import repeated
 from stratalog.engine.spark.engine import SparkEngine
 from stratalog.engine.spark.levels import merged_levels
 from stratalog.engine.spark.overlay import States
@@ -19,6 +20,7 @@ from stratalog.facts.labels import I
 from stratalog.facts.limits import Limits
 from stratalog.facts.sets import Batch, FactSet
 from stratalog.knowledge.adapters import Costs, Counts, Encoded, Ids, Labels, Saved, costs_of
+from stratalog.knowledge.rows import distinct
 from stratalog.lang.syntax import Predicate
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.plan.rules import PlannedRule, Stratum
@@ -57,6 +59,8 @@ class SparkHost:
     def restore(
         self, predicate: Predicate, columns: Sequence[Ids], labels: Labels, counts: Sequence[Counts]
     ) -> None:
+        if distinct(columns, labels.size) < labels.size:
+            raise repeated(predicate)
         self.engine.facts.restore(States(predicate, columns, labels.astype(np.int64), *counts))
 
     def hold(self, closing: Closing, facts: Mapping[Predicate, Saved]) -> bool:  # noqa: ARG002

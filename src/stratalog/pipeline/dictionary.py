@@ -197,6 +197,12 @@ class Dictionary:
         kind = table_of_terms.column("kind").cast(pa.int32())
         if text.null_count or kind.null_count:
             raise _damaged("it has empty cells")
+        if len(text) > MOST_TERMS:
+            raise _damaged("it has too many constants")
+        try:
+            text.validate(full=True)
+        except pa.ArrowInvalid:
+            raise _damaged("a text is not valid UTF-8") from None
         data, offsets = _text_buffers(text)
         self._count = len(text)
         self._offsets = offsets - offsets[0]

@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from stratalog.errors import StoreError
+from stratalog.pipeline.ordinary import open_ordinary
 from stratalog.spark.failures import translate
 
 _NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
@@ -170,4 +171,4 @@ def lock_alone(path: Path) -> Iterator[bool]:
 
 
 def _open_lock(path: Path) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+    return open_ordinary(path, os.O_RDWR | os.O_CREAT)

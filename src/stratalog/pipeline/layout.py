@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from stratalog.pipeline.manifest import Manifest, from_bytes
+from stratalog.pipeline.ordinary import check_folder, read_text
 
 MARKER = "stratalog.json"
 LOCK = "lock"
@@ -21,6 +22,12 @@ _DATA_NAME = re.compile(r"[A-Za-z0-9_-]+-[0-9a-f]{16}\.(parquet|json)")
 def version_path(root: Path, number: int) -> Path:
     """Return the path whose existence makes a version exist."""
     return root / VERSIONS / f"{number:08d}.json"
+
+
+def check_folders(root: Path) -> None:
+    """Refuse a store whose folders are links, or no folders."""
+    for name in (VERSIONS, DATA):
+        check_folder(root / name)
 
 
 def unfinished_path(root: Path, number: int, token: str) -> Path:
@@ -43,7 +50,7 @@ def load(root: Path, number: int) -> Manifest | None:
     """Return a version's manifest; None if it was dropped or never was."""
     path = version_path(root, number)
     try:
-        content = path.read_bytes()
+        content = read_text(path)
     except FileNotFoundError:
         return None
     return from_bytes(content, path)

@@ -11,6 +11,9 @@ from typing import Any
 
 from stratalog.errors import StoreError
 from stratalog.lang.syntax import TRIPLE, Predicate
+from stratalog.pipeline import documents as docs
+from stratalog.pipeline.documents import Fields, OddDocumentError
+from stratalog.pipeline.ordinary import damaged
 from stratalog.plan.triples import is_triple_shaped
 
 FORMAT = 1
@@ -18,6 +21,12 @@ PLAIN = "plain"
 DELTAS = "deltas"
 JSON = dict[str, Any] | list[Any] | str | int | float | bool | None
 
+MOST_ROWS = 2**32 - 2  # rows have numbers of 32 bits
+MOST_COLUMNS = 2**16
+MOST_BITS = 15  # of a label word, from 0
+NO_MANIFEST = "it is no manifest"
+
+_MOMENT = re.compile(r"[0-9TZ:.+-]{0,40}")
 _DATA_PATH = re.compile(r"data/[A-Za-z0-9_][A-Za-z0-9._-]*")
 
 
@@ -144,65 +153,114 @@ def _canonical(fields: dict[str, Any]) -> bytes:
 def from_bytes(content: bytes, path: Path) -> Manifest | None:
     """Return what a manifest's file says; None if the version was dropped."""
     try:
-        fields = json.loads(content)
-        check_format(fields["format"], path)
-        if fields.pop("crc32") != zlib.crc32(_canonical(fields)):
+        fields = docs.record(docs.parse_json(content), "the manifest")
+        check_format(fields.get("format"), path)
+        if fields.pop("crc32", None) != zlib.crc32(_canonical(fields)):
             raise damaged(path, "its checksum is wrong")
-        return None if fields.get("dropped") else _parse(fields, path)
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise damaged(path, f"it is no manifest ({type(error).__name__}: {error})") from error
+        return None if fields.get("dropped") is True else _parse(fields, path)
+    except (OddDocumentError, ValueError, RecursionError) as error:
+        why = f"it is no manifest: {error}" if isinstance(error, OddDocumentError) else NO_MANIFEST
+        raise damaged(path, why) from None
 
 
 def check_format(found: object, path: Path) -> None:
     """Refuse what a newer Stratalog wrote."""
     if type(found) is not int or found < 1:
-        raise damaged(path, f"its format is {found!r}")
+        raise damaged(path, "it does not say which format it has")
     if found > FORMAT:
-        raise newer(path, f"format {found}")
+        raise newer(path, "another format")
 
 
-def _parse(fields: dict[str, Any], path: Path) -> Manifest:
-    dictionary = fields["dictionary"]
-    _check_scheme(dictionary["scheme"], (PLAIN,), path)
+def _parse(fields: Fields, path: Path) -> Manifest:
+    dictionary = docs.record(docs.field(fields, "dictionary"), "the dictionary")
+    _check_scheme(dictionary, (PLAIN,), path)
+    number = _number(fields, "number", least=1)
+    relations = [_parse_relation(each, path) for each in _list(fields, "relations")]
+    if len({each.predicate for each in relations}) < len(relations):
+        raise OddDocumentError("a relation is named twice")
     return Manifest(
-        number=int(fields["number"]),
-        parent=int(fields["parent"]),
-        created=str(fields["created"]),
-        note=str(fields["note"]),
-        kinds=tuple(str(kind) for kind in fields["kinds"]),
-        labels={str(label): int(bit) for label, bit in fields["labels"].items()},
-        options=dict(fields["options"]),
-        statistics=fields["statistics"],
-        program=_parse_file(fields["program"], path),
-        plan=_parse_file(fields["plan"], path),
-        dictionary=tuple(_parse_file(file, path) for file in dictionary["files"]),
-        relations=tuple(_parse_relation(relation, path) for relation in fields["relations"]),
-        streams=dict(fields.get("streams", {})),
+        number=number,
+        parent=_number(fields, "parent", most=number - 1),
+        created=_moment(_text(fields, "created")),
+        note=_text(fields, "note"),
+        kinds=tuple(docs.text(kind, "a kind") for kind in _list(fields, "kinds")),
+        labels={
+            label: docs.whole(bit, "a label", most=MOST_BITS)
+            for label, bit in _record(fields, "labels").items()
+        },
+        options=_record(fields, "options"),
+        statistics=docs.field(fields, "statistics"),
+        program=_parse_file(docs.field(fields, "program"), path),
+        plan=_parse_file(docs.field(fields, "plan"), path),
+        dictionary=tuple(_parse_file(file, path) for file in _list(dictionary, "files")),
+        relations=tuple(relations),
+        streams=docs.record(fields.get("streams", {}), "streams"),
     )
 
 
-def _parse_relation(fields: dict[str, Any], path: Path) -> RelationParts:
-    _check_scheme(fields["scheme"], (PLAIN, DELTAS), path)
-    deltas = fields["deltas"] if fields["scheme"] == DELTAS else ()
-    return RelationParts(
-        predicate=Predicate(str(fields["name"]), int(fields["arity"])),
-        rows=int(fields["rows"]),
-        facts=int(fields["facts"]),
-        explicit=int(fields["explicit"]),
-        files=tuple(_parse_file(file, path) for file in fields["files"]),
+def _parse_relation(value: object, path: Path) -> RelationParts:
+    fields = docs.record(value, "a relation")
+    _check_scheme(fields, (PLAIN, DELTAS), path)
+    deltas = _list(fields, "deltas") if fields["scheme"] == DELTAS else []
+    rows = _number(fields, "rows", most=MOST_ROWS)
+    relation = RelationParts(
+        predicate=predicate_in([fields.get("name"), fields.get("arity")]),
+        rows=rows,
+        facts=_number(fields, "facts", most=rows),
+        explicit=_number(fields, "explicit", most=rows),
+        files=tuple(_parse_file(file, path) for file in _list(fields, "files")),
         deltas=tuple(_parse_file(file, path) for file in deltas),
     )
+    base = sum(file.rows for file in relation.files)
+    if (base != rows and not relation.deltas) or base > MOST_ROWS:
+        raise OddDocumentError(f"the files of {relation.predicate.name!a} have other rows than it")
+    return relation
 
 
-def _parse_file(fields: dict[str, Any], path: Path) -> FilePart:
-    if not _DATA_PATH.fullmatch(fields["path"]):
-        raise damaged(path, f"it names a file outside the store's data ({fields['path']!r})")
-    return FilePart(fields["path"], int(fields["bytes"]), int(fields["crc32"]), int(fields["rows"]))
+def predicate_in(value: object) -> Predicate:
+    """Return the predicate that a list of a name and an arity stands for."""
+    pair = docs.entries(value, "a predicate")
+    if len(pair) != 2:  # noqa: PLR2004  # a name and an arity
+        raise OddDocumentError("a predicate is no pair of name and arity")
+    name, arity = pair
+    return Predicate(docs.text(name, "a name"), docs.whole(arity, "an arity", most=MOST_COLUMNS))
 
 
-def _check_scheme(scheme: str, known: tuple[str, ...], path: Path) -> None:
+def _parse_file(value: object, path: Path) -> FilePart:
+    fields = docs.record(value, "a file")
+    name = _text(fields, "path")
+    if not _DATA_PATH.fullmatch(name):
+        raise damaged(path, "it names a file outside the store's data")
+    rows, size = _number(fields, "rows", most=MOST_ROWS), _number(fields, "bytes")
+    return FilePart(name, size, _number(fields, "crc32", most=2**32 - 1), rows)
+
+
+def _check_scheme(fields: Fields, known: tuple[str, ...], path: Path) -> None:
+    scheme = _text(fields, "scheme")
     if scheme not in known:
-        raise newer(path, f"storage scheme {scheme!r}")
+        raise newer(path, f"storage scheme {scheme[:40]!a}")
+
+
+def _moment(value: str) -> str:
+    if not _MOMENT.fullmatch(value):
+        raise OddDocumentError("created is no date and time")
+    return value
+
+
+def _list(fields: Fields, name: str) -> list[Any]:
+    return docs.entries(docs.field(fields, name), name)
+
+
+def _record(fields: Fields, name: str) -> Fields:
+    return dict(docs.record(docs.field(fields, name), name))
+
+
+def _text(fields: Fields, name: str) -> str:
+    return docs.text(docs.field(fields, name), name)
+
+
+def _number(fields: Fields, name: str, least: int = 0, most: int = docs.MOST) -> int:
+    return docs.whole(docs.field(fields, name), name, least, most)
 
 
 def newer(path: Path, what: str) -> StoreError:
@@ -212,14 +270,4 @@ def newer(path: Path, what: str) -> StoreError:
         f"the store was written by a newer Stratalog ({what})",
         path=str(path),
         help="upgrade with: pip install --upgrade stratalog",
-    )
-
-
-def damaged(path: Path, why: str) -> StoreError:
-    """Return the error for a file that is not what was written."""
-    return StoreError(
-        "T103",
-        f"a file of the store is damaged: {why}",
-        path=str(path),
-        help="restore the file from a backup, open another version, or materialise again",
     )

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import stat
 import zlib
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stratalog.pipeline.manifest import FilePart, damaged
+from stratalog.pipeline.manifest import FilePart
+from stratalog.pipeline.ordinary import damaged, mapped
+from stratalog.pipeline.parquet_check import ROWS_PER_GROUP, Checked, check_texts, checked
 from stratalog.pipeline.replay import replay
 from stratalog.pipeline.snapshot import COUNTS, DICTIONARY_SCHEMA, relation_schema
 
-ROWS_PER_GROUP = 1 << 20
+DATA = "data"
 _REPEATING = ["kind", "label", *COUNTS]  # few values, so a dictionary of them is small
 
 
@@ -47,15 +47,9 @@ def read_bytes(root: Path, part: FilePart) -> pa.Buffer:
     """Return the file's content, mapped into memory, after comparing it with the manifest."""
     path = root / part.path
     try:
-        found = os.lstat(path)
-        if not stat.S_ISREG(found.st_mode):
-            raise damaged(path, "it is no ordinary file")
-        if found.st_size != part.bytes:
-            raise damaged(path, f"it has {found.st_size} bytes instead of {part.bytes}")
-        with pa.memory_map(str(path)) as source:
-            content = source.read_buffer()
-    except FileNotFoundError as error:
-        raise damaged(path, "it is missing") from error
+        content = mapped(path, part.bytes)
+    except FileNotFoundError:
+        raise damaged(path, "it is missing") from None
     if zlib.crc32(content) != part.crc32:
         raise damaged(path, "its checksum is wrong")
     return content
@@ -63,7 +57,10 @@ def read_bytes(root: Path, part: FilePart) -> pa.Buffer:
 
 def read_dictionary(root: Path, files: tuple[FilePart, ...]) -> pa.Table:
     """Return the constants; a constant's id is its row."""
-    parts = [_read_table(root, file, DICTIONARY_SCHEMA.names) for file in files]
+    names = DICTIONARY_SCHEMA.names
+    found = [_checked(root, file, names) for file in files]
+    check_texts(found, sum(file.bytes for file in files), root / DATA)
+    parts = [_unpacked(root, *pair) for pair in zip(files, found, strict=True)]
     return _concatenate(parts, DICTIONARY_SCHEMA)
 
 
@@ -73,7 +70,8 @@ def read_relation(
     """Return a relation's rows; a count has 64 bits if it has them in one of the files."""
     schema = relation_schema(arity)
     base, changed = (
-        [_read_table(root, file, schema.names) for file in each] for each in (files, deltas)
+        [_unpacked(root, file, _checked(root, file, schema.names)) for file in each]
+        for each in (files, deltas)
     )
     for position, name in enumerate(schema.names):
         types = [part.schema.field(name).type for part in base + changed]
@@ -85,18 +83,32 @@ def read_relation(
     return replay(whole, [part.cast(schema) for part in changed], arity)
 
 
+def check_relation(
+    root: Path, arity: int, files: tuple[FilePart, ...], deltas: tuple[FilePart, ...] = ()
+) -> None:
+    """Refuse files that have not the rows they claim; nothing is unpacked."""
+    for file in (*files, *deltas):
+        _checked(root, file, relation_schema(arity).names)
+
+
 def _concatenate(parts: list[pa.Table], schema: pa.Schema) -> pa.Table:
     if not parts:
         return schema.empty_table()
     return pa.concat_tables([part.cast(schema) for part in parts])
 
 
-def _read_table(root: Path, part: FilePart, names: list[str]) -> pa.Table:
-    content = read_bytes(root, part)
+def _checked(root: Path, part: FilePart, names: list[str]) -> Checked:
+    return checked(read_bytes(root, part), names, part.rows, root / part.path)
+
+
+def _unpacked(root: Path, part: FilePart, found: Checked) -> pa.Table:
+    """Return the rows of a file; T103 if it has empty cells or is not what its footer says."""
     try:
-        table = pq.ParquetFile(pa.BufferReader(content)).read()
-        if table.num_rows != part.rows:
-            raise damaged(root / part.path, f"it has {table.num_rows} rows, not {part.rows}")
-        return table.select(names)
-    except (pa.ArrowException, OSError, KeyError) as error:
-        raise damaged(root / part.path, f"it is no Parquet file of ours ({error})") from error
+        table = found.file.read()
+    except (pa.ArrowException, OSError):
+        raise damaged(root / part.path, "it is no Parquet file of ours") from None
+    if table.num_rows != part.rows:
+        raise damaged(root / part.path, f"it has {table.num_rows} rows, not {part.rows}")
+    if any(column.null_count for column in table.itercolumns()):
+        raise damaged(root / part.path, "it has empty cells")
+    return table

@@ -17,8 +17,9 @@ import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -26,6 +27,7 @@ from stratalog.errors import StoreError
 from stratalog.lang.syntax import Predicate
 from stratalog.pipeline import layout, parts
 from stratalog.pipeline.commit import Draft, Intent
+from stratalog.pipeline.documents import OddDocumentError, parse_json, record
 from stratalog.pipeline.durable import (
     failures,
     flush_folder,
@@ -35,7 +37,15 @@ from stratalog.pipeline.durable import (
     shared_lock,
     write_file,
 )
-from stratalog.pipeline.manifest import FORMAT, JSON, Manifest, check_format, damaged, dropped_bytes
+from stratalog.pipeline.manifest import (
+    FORMAT,
+    JSON,
+    FilePart,
+    Manifest,
+    check_format,
+    dropped_bytes,
+)
+from stratalog.pipeline.ordinary import damaged, read_text
 from stratalog.pipeline.snapshot import Delta, Snapshot, StoredRelation
 from stratalog.pipeline.sweep import sweep
 
@@ -125,9 +135,9 @@ class Store:
             kinds=list(manifest.kinds),
             dictionary=dictionary,
             relations=StoredRelations(self, manifest, predicates),
-            program=json.loads(program.to_pybytes()),
+            program=_parsed(program, manifest.program, self.path),
             options=manifest.options,
-            plan=json.loads(plan.to_pybytes()),
+            plan=_parsed(plan, manifest.plan, self.path),
             statistics=manifest.statistics,
             labels=manifest.labels,
             version=manifest.number,
@@ -290,6 +300,33 @@ class StoredRelations(Mapping[Predicate, pa.Table]):
         """Return how many rows the relation has, without reading them."""
         return self._parts[predicate].rows
 
+    def longest(self, predicate: Predicate) -> int:
+        """Return the most rows that its base, or one of its deltas, has."""
+        found = self._parts[predicate]
+        return max(sum(file.rows for file in found.files), *(f.rows for f in found.deltas), 0)
+
+    def explicit(self) -> int:
+        """Return how many facts are explicit, as the manifest says."""
+        return sum(found.explicit for found in self._parts.values())
+
+    def check(self) -> None:
+        """Refuse files that have not the rows that the manifest says; nothing is unpacked."""
+        for predicate, found in self._parts.items():
+            self._store._guard(  # noqa: SLF001
+                self._number,
+                partial(
+                    parts.check_relation,
+                    self._store.path, predicate.arity, found.files, found.deltas,
+                ),
+            )  # fmt: skip
+
+
+def _parsed(content: pa.Buffer, part: FilePart, root: Path) -> Any:  # noqa: ANN401  # any JSON
+    try:
+        return parse_json(content.to_pybytes())
+    except OddDocumentError as error:
+        raise damaged(root / part.path, str(error)) from None
+
 
 def _local(path: str | os.PathLike[str]) -> Path:
     spelled = os.fspath(path)
@@ -307,12 +344,13 @@ def _is_store(root: Path) -> bool:
     """Tell whether the folder says it is a store; an error if it is one we cannot read."""
     marker = root / layout.MARKER
     try:
-        fields = json.loads(marker.read_bytes())
-        check_format(fields["format"], marker)
+        fields = record(parse_json(read_text(marker)), "it")
     except (FileNotFoundError, NotADirectoryError):
         return False
-    except (ValueError, TypeError, KeyError) as error:
-        raise damaged(marker, "it does not say which format the store has") from error
+    except OddDocumentError as error:
+        raise damaged(marker, str(error)) from None
+    check_format(fields.get("format"), marker)
+    layout.check_folders(root)
     return True
 
 

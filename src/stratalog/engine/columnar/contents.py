@@ -15,6 +15,7 @@ from stratalog.engine.columnar.membership import Sets
 from stratalog.engine.columnar.relation import NONE, Directory, Ids, Relation
 from stratalog.engine.columnar.settle_regions import view_of
 from stratalog.engine.columnar.statistics import key_of
+from stratalog.errors import StoreError
 from stratalog.facts.labels import I
 from stratalog.facts.limits import Limits
 from stratalog.facts.sets import Batch, FactSet
@@ -31,6 +32,15 @@ Weights = npt.NDArray[np.int64]
 
 UNWEIGHTED: Weights = np.empty(0, np.int64)
 MERGE_SLICE = sized(1_000_000, 2)
+
+
+def repeated(predicate: Predicate) -> StoreError:
+    """Return the error for facts of a store that are not all different."""
+    return StoreError(
+        "T103",
+        f"a file of the store is damaged: {predicate.name[:40]!a} has a fact twice",
+        help="restore the file from a backup, open another version, or materialise again",
+    )
 
 
 class Contents:
@@ -101,7 +111,7 @@ class Contents:
         labels: npt.NDArray[np.unsignedinteger[Any]],
         counts: Sequence[npt.NDArray[np.int64]],
     ) -> None:
-        """Store facts as they were saved."""
+        """Store facts as they were saved, all different, and what is stored already among them."""
         relation = self.relation(predicate)
         block = np.asarray(columns, np.uint32).reshape(predicate.arity, labels.size)
         self._meet_constants(block)
@@ -109,6 +119,8 @@ class Contents:
         relation.expect(labels.size, key_of(block))
         self.merge(relation, block, UNCOUNTED)
         relation.take_touched()
+        if relation.rows != labels.size:
+            raise repeated(predicate)
         if any(count.size and int(count.max()) > np.iinfo(np.int32).max for count in counts):
             relation.promote_counts()
         rows: Ids | slice = slice(labels.size)  # in the order of the facts, if there were none
