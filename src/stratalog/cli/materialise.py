@@ -55,6 +55,7 @@ def _command(  # noqa: PLR0913  # the contract's options
     store: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Keep the result there, as a new version.")
     ] = None,
+    keep: o.Keep = None,
     engine: Annotated[str | None, _choice("auto, columnar, spark.")] = None,
     maintenance: Annotated[str | None, _choice(o.MAINTENANCE)] = None,
     modules: Annotated[str | None, _choice("auto, off, paper.")] = None,
@@ -120,6 +121,7 @@ def _command(  # noqa: PLR0913  # the contract's options
         "on_bad_input": on_bad_input,
         "progress": False if quiet else STAGES,
         "store": store,
+        "keep": keep,
         "publish": publish,
         "reader": reader,
         "master": master,
@@ -187,6 +189,8 @@ def respelled(error: EngineError, chosen: dict[str, Any]) -> EngineError:
 
 def keep_rejected(kb: KnowledgeBase, store: Path | None, target: Path | None) -> None:
     """Write the lines that were skipped, and say how many there are and where they are."""
+    from stratalog.pipeline.layout import rejected_path
+
     report = kb.report
     if report is None or not report.bad_lines:
         return
@@ -201,11 +205,6 @@ def keep_rejected(kb: KnowledgeBase, store: Path | None, target: Path | None) ->
         _write_rejected(report.rejected, target)
     if report.rejected_not_kept:
         note(f"{report.rejected_not_kept:,} of them are not in the file, which would be too long")
-
-
-def rejected_path(store: Path, version: int) -> Path:
-    """Return where a store keeps the lines that were rejected when a version was made."""
-    return store / "rejected" / f"version-{version}.jsonl"
 
 
 def _write_rejected(rejected: list[tuple[str, int | None, str]], target: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -28,6 +28,15 @@ def parse_amount(text: str) -> int:
     return int(float(found[1]) * UNITS[found[2].upper()])
 
 
+def parse_keep(text: str) -> int | str:
+    """Return a number of versions, or `all`."""
+    if text == "all":
+        return text
+    if not text.isdecimal() or int(text) < 1:
+        raise typer.BadParameter(f"{text!r} is no number of versions; write 1 or more, or all")
+    return int(text)
+
+
 def parse_format(text: str) -> str:
     """Return the output format, if there is such a one."""
     if text not in FORMATS:
@@ -47,6 +56,15 @@ Format = Annotated[
         parser=parse_format,
         metavar="FORMAT",
         help=f"{', '.join(FORMATS)}; by default what FILE's name tells, or table.",
+    ),
+]
+Keep = Annotated[
+    Any,
+    typer.Option(
+        "--keep",
+        parser=parse_keep,
+        metavar="N",
+        help="After this and every later commit, drop all but the last N versions; all: none.",
     ),
 ]
 Limit = Annotated[int | None, typer.Option("--limit", min=0, metavar="N", help="At most N rows.")]

@@ -11,11 +11,12 @@ import typer
 
 from stratalog.cli import options as o
 from stratalog.cli import stopped
-from stratalog.cli.materialise import rejected_path, show_profile
+from stratalog.cli.materialise import show_profile
 from stratalog.cli.show import note, note_first_run, show_rows
+from stratalog.knowledge.progress import plural
 
 if TYPE_CHECKING:
-    from stratalog.pipeline.store import Store
+    from stratalog.pipeline.store import Store, VersionInfo
 
 STATS_HELP = """Print what a store holds and what making it took."""
 
@@ -25,16 +26,19 @@ Examples:
   stratalog stats kb --json | jq .bytes_per_fact
   stratalog stats kb --profile --version 2"""
 
-VERSIONS_HELP = """List the versions of a store, compare two of them, or drop one.
+VERSIONS_HELP = """List the versions of a store, compare two of them, or drop some.
 
 --compare A B prints how many facts of each predicate B has and A has not (added), and the
-other way round (removed). The current version cannot be dropped."""
+other way round (removed). --drop N removes version N, --keep N all but the last N versions.
+The current version cannot be dropped; but if its manifest has vanished, --drop gives it up, and
+the version before it goes on."""
 
 VERSIONS_EXAMPLES = """\b
 Examples:
   stratalog versions kb
   stratalog versions kb --compare 1 2
-  stratalog versions kb --drop 1"""
+  stratalog versions kb --drop 1
+  stratalog versions kb --keep 10"""
 
 
 def register(app: typer.Typer) -> None:
@@ -97,20 +101,21 @@ def _versions(
         tuple[int, int] | None, typer.Option(metavar="A B", help="Count facts added and removed.")
     ] = None,
     drop: Annotated[int | None, typer.Option(min=1, metavar="N", help="Remove version N.")] = None,
+    keep: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Drop all but the last N versions.")
+    ] = None,
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,
 ) -> None:
     from stratalog.pipeline.store import Store
 
-    if compare and drop:
-        raise typer.BadParameter("--compare and --drop exclude each other")
+    if sum(map(bool, (compare, drop, keep))) > 1:
+        raise typer.BadParameter("--compare, --drop and --keep exclude each other")
     opened = Store.open(store)
     if drop:
-        stopped.will_write(lambda: None if _has(opened, drop) else f"version {drop} is gone")
-        opened.drop(drop)
-        rejected_path(Path(store), drop).unlink(missing_ok=True)
-        if not quiet:
-            note(f"version {drop} of {store} is gone")
+        _drop(opened, drop, store, quiet=quiet)
+    elif keep:
+        _drop_older(opened, keep, store, quiet=quiet)
     elif compare:
         note_first_run(quiet)
         _compare(store, compare, as_json=as_json, quiet=quiet)
@@ -118,8 +123,28 @@ def _versions(
         _list(opened, as_json=as_json)
 
 
-def _has(opened: Store, number: int) -> bool:
-    return any(version.number == number for version in opened.versions())
+def _drop(opened: Store, number: int, store: Path, *, quiet: bool) -> None:
+    stopped.will_write(lambda: None if number in opened.numbers() else f"version {number} is gone")
+    is_there = number in opened.numbers()
+    current = opened.drop(number)
+    if not quiet:
+        note(f"version {number} of {store} is gone")
+        if not is_there:
+            note(f"the version before it goes on as version {current}")
+
+
+def _drop_older(opened: Store, keep: int, store: Path, *, quiet: bool) -> None:
+    before = opened.numbers()
+
+    def written() -> str | None:
+        gone = len(before) - len(opened.numbers())
+        return f"{plural(gone, 'version')} had been dropped" if gone > 0 else None
+
+    stopped.will_write(written)
+    gone = opened.drop_older(keep)
+    if not quiet:
+        left = plural(len(before) - len(gone), "version")
+        note(f"{plural(len(gone), 'version')} of {store} dropped, {left} left")
 
 
 def _list(opened: Store, *, as_json: bool) -> None:
@@ -128,7 +153,12 @@ def _list(opened: Store, *, as_json: bool) -> None:
     found = opened.versions()
     if as_json:
         print(json.dumps([asdict(version) for version in found]))  # noqa: T201  # the answer
-        return
+    else:
+        _show(found)
+    opened.check_present()  # an error, after the list, if the newest version has vanished
+
+
+def _show(found: list[VersionInfo]) -> None:
     names = ("version", "created", "facts", "explicit", "bytes", "note")
     rows = [(v.number, v.created[:19], v.facts, v.explicit, v.bytes, v.note) for v in found]
     show_rows(names, rows, sys.stdout)

@@ -63,6 +63,7 @@ def _command(  # noqa: PLR0913  # the contract's options
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what would change, and write nothing.")
     ] = False,
+    keep: o.Keep = None,
     maintenance: Annotated[str | None, _choice(o.MAINTENANCE)] = None,
     engine: Annotated[str | None, _choice("auto, columnar, spark.")] = None,
     threads: Annotated[int | None, typer.Option(min=1, metavar="N", help="Use N threads.")] = None,
@@ -106,6 +107,7 @@ def _command(  # noqa: PLR0913  # the contract's options
     if not any(wish.values()):
         raise typer.BadParameter("give --insert, --delete, --add-rules or --remove-rules")
     chosen = {
+        "keep": keep,
         "engine": engine,
         "maintenance": maintenance,
         "threads": threads,

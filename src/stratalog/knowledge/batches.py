@@ -196,11 +196,9 @@ class Batches:
 
     def _drop_old(self) -> None:
         """Drop versions before those that stay; what cannot go now goes another time."""
-        if self.keep is None:
-            return
-        for each in self._store.versions()[: -self.keep]:
+        if self.keep is not None:
             with suppress(StoreError):
-                self._store.drop(each.number)
+                self._store.drop_older(self.keep)
 
     @property
     def _store(self) -> Store:

@@ -29,11 +29,20 @@ NOT_YET: dict[str, tuple[str, ...]] = {
 }
 """Choices that are part of the contract and not built yet."""
 
+ALL = "all"
+"""The choice of `keep` that no version is dropped."""
+
+
+def _is_keep(value: object) -> bool:
+    return value == ALL or (type(value) is int and value > 0)
+
+
 SAVED: dict[str, Callable[[object], bool]] = {
     "maintenance": lambda value: value in CHOICES["maintenance"],
     "modules": lambda value: value in CHOICES["modules"],
     "equality": lambda value: value in CHOICES["equality"],
     "joins": lambda value: value in CHOICES["joins"],
+    "keep": _is_keep,
 }
 """What a store remembers, for it belongs to the data, and which values it may have there.
 
@@ -73,6 +82,7 @@ class Options:
     timeout: float | None = None
     progress: Progress | bool | str | None = None
     store: str | os.PathLike[str] | None = None
+    keep: int | str | None = None  # how many versions stay; None is what the store says
     publish: str | os.PathLike[str] | None = None
     reader: str = "auto"
     spark: Any = None  # a SparkSession
@@ -81,7 +91,10 @@ class Options:
 
     def saved(self) -> dict[str, Any]:
         """Return the options that a store remembers."""
-        return {name: getattr(self, name) for name in SAVED}
+        chosen = {name: getattr(self, name) for name in SAVED}
+        if self.keep is None:
+            del chosen["keep"]
+        return chosen
 
 
 def saved_options(told: Mapping[str, object]) -> dict[str, Any]:
@@ -123,6 +136,8 @@ def check_options(**given: Any) -> Options:  # noqa: ANN401  # they are checked 
             )
         if name in {"threads", "memory", "max_facts", "timeout"} and value is not None:
             _check_positive(name, value)
+        if name == "keep" and value is not None:
+            _check_keep(value)
         if name == "progress" and isinstance(value, str) and value != "stages":
             raise EngineError(
                 "E120",
@@ -194,6 +209,15 @@ def _check_positive(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
         raise EngineError(
             "E120", f"{name}={value!r} is not a positive number", help="leave it out for none"
+        )
+
+
+def _check_keep(value: object) -> None:
+    if not _is_keep(value):
+        raise EngineError(
+            "E120",
+            f"keep={value!r} is no number of versions",
+            help=f'1 or more; "{ALL}" drops none',
         )
 
 

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from stratalog.knowledge.maintaining import Outcome
 
 
+ATTEMPTS = 5
+"""How often the current version is opened if others drop it meanwhile."""
+
 OF_MODULE = "  [module]"  # after a rule whose derivations are not counted
 
 COUNTED = ("explicit", "derived", "facts")  # statistics that the facts themselves tell
@@ -87,6 +90,8 @@ def save(kb: KnowledgeBase, directory: str | os.PathLike[str], note: str) -> int
         saved = snapshot(kb)
     store = Store.create_or_open(directory)
     is_bound = kb._store is not None and store.path.resolve() == kb._store.path.resolve()
+    if kb._store is not None and not is_bound:
+        saved.options.pop("keep", None)  # it was said of the other store's versions
     expected = kb._version if is_bound else store.version
     version = store.commit(saved, expected=expected, note=note, extends_dictionary=is_bound)
     kb._store, kb._version = store, version
@@ -142,7 +147,7 @@ def commit_update(
     store, before = kb._bound_store(), kb._version
     saved = snapshot(kb, profile)
     changed = {} if outcome.is_whole else dict(_deltas(kb, outcome))
-    stored = set() if outcome.is_whole else store.predicates(before) & set(saved.relations)
+    stored = set() if outcome.is_whole else _stored(store, before) & set(saved.relations)
     unchanged = stored - set(changed)
     try:
         store.commit(
@@ -155,6 +160,16 @@ def commit_update(
         )
     finally:
         kb._version = max(before, store.written)
+
+
+def _stored(store: Store, version: int) -> set[Predicate]:
+    """Return the predicates of the current version; T105 if it no longer is, though it is gone."""
+    try:
+        return store.predicates(version)
+    except StoreError as error:
+        if error.code == "T102":
+            store.check_current(version)
+        raise
 
 
 def _deltas(kb: KnowledgeBase, outcome: Outcome) -> Iterator[tuple[Predicate, Delta]]:
@@ -195,10 +210,21 @@ def open_store(
 
     Options are those of `materialise` that say how to read and reason, for updates and queries.
     """
-    from stratalog.knowledge.base import KnowledgeBase
-
     check_reopening(options)
     store = Store.open(directory)
+    attempts = ATTEMPTS if version is None else 1
+    while True:
+        attempts -= 1
+        try:
+            return _read(store, version, options)
+        except StoreError as error:  # the current version may be overtaken and dropped meanwhile
+            if error.code != "T102" or not attempts:
+                raise
+
+
+def _read(store: Store, version: int | None, options: Mapping[str, Any]) -> KnowledgeBase:
+    from stratalog.knowledge.base import KnowledgeBase
+
     saved = store.read(version)
     place = version_path(store.path, saved.version)
     stored = checked(saved, place)
@@ -209,7 +235,7 @@ def open_store(
         raise StoreError(
             "T111",
             "the store was planned by another version of Stratalog: its counts are not valid here",
-            path=str(directory),
+            path=str(store.path),
             help="materialise its program and facts again into a new store",
         )
     facts = stored_facts(saved.relations, dictionary, plan, place)

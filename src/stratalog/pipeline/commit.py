@@ -62,11 +62,13 @@ class Draft:
         self.number = number
         self.token = secrets.token_hex(8)
         self.written: list[Path] = []
+        self.manifest: Manifest  # there once it has been published
         self.is_published = False
         self.manifest_path = version_path(root, number)
         self.unfinished = unfinished_path(root, number, self.token)
 
     def __enter__(self) -> Self:
+        self.unfinished.parent.mkdir(exist_ok=True)  # an older Stratalog made no such folder
         reserve_file(self.unfinished)
         return self
 
@@ -89,7 +91,7 @@ class Draft:
             note=intent.note,
             kinds=tuple(snapshot.kinds),
             labels=dict(snapshot.labels),
-            options=dict(snapshot.options),
+            options=self._options(snapshot),
             statistics=snapshot.statistics,
             program=self._write_document("program", snapshot.program),
             plan=self._write_document("plan", snapshot.plan),
@@ -101,8 +103,14 @@ class Draft:
         flush_folder(self.root / DATA)
         return manifest
 
+    def _options(self, snapshot: Snapshot) -> dict[str, JSON]:
+        """Return the options to save; how many versions stay is said once for all of them."""
+        keep = {} if self.before is None else {"keep": self.before.options.get("keep")}
+        return {**{k: v for k, v in keep.items() if v is not None}, **snapshot.options}
+
     def publish(self, manifest: Manifest) -> bool:
         """Make the version exist; False if its number was taken meanwhile."""
+        self.manifest = manifest
         write_file(self.unfinished, to_bytes(manifest))
         self.is_published = link_new(self.unfinished, self.manifest_path)
         if not self.is_published:

@@ -2,6 +2,8 @@
 
     DIR/stratalog.json             says that this is a store, and in which format
     DIR/lock                       held together by writers, alone by a sweep
+    DIR/history                    a line per commit, see history.py
+    DIR/unfinished/                manifests in the making, or left by a killed writer
     DIR/versions/00000001.json     one manifest per version; the highest number is current
     DIR/data/*.parquet, *.json     what manifests name; never changed once written
 
@@ -16,7 +18,8 @@ import re
 import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,7 +28,7 @@ import pyarrow as pa
 
 from stratalog.errors import StoreError
 from stratalog.lang.syntax import Predicate
-from stratalog.pipeline import layout, parts
+from stratalog.pipeline import history, layout, parts
 from stratalog.pipeline.commit import Draft, Intent
 from stratalog.pipeline.documents import OddDocumentError, parse_json, record
 from stratalog.pipeline.durable import (
@@ -33,39 +36,21 @@ from stratalog.pipeline.durable import (
     flush_folder,
     link_new,
     make_folder,
-    reserve_file,
     shared_lock,
     write_file,
 )
-from stratalog.pipeline.manifest import (
-    FORMAT,
-    JSON,
-    FilePart,
-    Manifest,
-    check_format,
-    dropped_bytes,
-)
+from stratalog.pipeline.history import Seen, VersionInfo
+from stratalog.pipeline.manifest import FORMAT, JSON, FilePart, Manifest, check_format
 from stratalog.pipeline.ordinary import damaged, read_text
+from stratalog.pipeline.retention import kept, mark_dropped, retire, retire_quietly
 from stratalog.pipeline.snapshot import Delta, Snapshot, StoredRelation
 from stratalog.pipeline.sweep import sweep
 
 __all__ = ["Delta", "Snapshot", "Store", "StoredRelation", "StoredRelations", "VersionInfo"]
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+_SHOWN = 12  # versions in a message
 _T = TypeVar("_T")
-
-
-@dataclass(frozen=True)
-class VersionInfo:
-    """A line of the list of versions; `bytes` includes files shared with other versions."""
-
-    number: int
-    created: str
-    facts: int
-    explicit: int
-    bytes: int
-    note: str
-    parent: int
 
 
 class Store:
@@ -104,11 +89,34 @@ class Store:
         with failures(self.path, "list the store's versions"):
             return layout.current(self.path)
 
-    def versions(self) -> list[VersionInfo]:
-        """Return all versions that can be read, the oldest first."""
+    def check_present(self) -> None:
+        """Raise T103 if the newest version has vanished."""
         with failures(self.path, "list the store's versions"):
-            found = [layout.load(self.path, number) for number in layout.numbers(self.path)]
-        return [_summary(manifest) for manifest in found if manifest]
+            layout.current(self.path)
+
+    def numbers(self) -> list[int]:
+        """Return the numbers of all versions, in order; no manifest is read."""
+        with failures(self.path, "list the store's versions"):
+            return layout.existing(self.path)
+
+    def versions(self) -> list[VersionInfo]:
+        """Return all versions, the oldest first; of the earlier ones no manifest is read.
+
+        Those of which nothing has been noted are an exception.
+        """
+        with failures(self.path, "list the store's versions"):
+            numbers, noted = layout.numbers(self.path), history.summaries(self.path)
+            if numbers:
+                noted.pop(numbers[-1], None)  # the newest is read: damage to it is noticed
+            found = [self._info(number, noted.get(number)) for number in numbers]
+        return [info for info in found if info]
+
+    def _info(self, number: int, noted: tuple[int, VersionInfo] | None) -> VersionInfo | None:
+        """Return what is listed of a version; what was noted holds for a manifest of its size."""
+        if noted is not None and layout.manifest_bytes(self.path, number) == noted[0]:
+            return noted[1]
+        manifest = layout.load(self.path, number)
+        return history.summary(manifest) if manifest else None
 
     def statistics(self, version: int | None = None) -> JSON:
         """Return the statistics saved with a version, the current one by default."""
@@ -168,26 +176,42 @@ class Store:
         )
         with failures(self.path, "write to the store"):
             with shared_lock(self.path / layout.LOCK):
-                self._commit(snapshot, expected, intent)
-            with suppress(OSError):  # the version exists; leftovers only take space
-                if layout.unfinished(self.path):
-                    sweep(self.path)
+                written = self._commit(snapshot, expected, intent)
+            self._tidy()
+            retire_quietly(self.path, kept(written.options))
         return expected + 1
 
-    def _commit(self, snapshot: Snapshot, expected: int, intent: Intent) -> None:
+    def _tidy(self) -> None:
+        with suppress(OSError):  # the version exists; leftovers only take space
+            if layout.unfinished(self.path):
+                sweep(self.path)
+
+    def _commit(self, snapshot: Snapshot, expected: int, intent: Intent) -> Manifest:
         # The lock is held: while a dropped version's number may still be taken by a writer that was
         # overtaken, the number is not set free.
         self.check_current(expected)
-        before = self._manifest(expected) if expected else None
+        if not layout.is_known(self.path) and layout.unfinished_of_old(self.path):
+            layout.ask_for_sweep(self.path, expected)
+        before = layout.load(self.path, expected) if expected else None
+        if expected and before is None:  # overtaken just now, and dropped
+            raise self._overtaken(expected)
         draft = Draft(self.path, before, expected + 1)
+        self._publish(draft, lambda: draft.write(snapshot, intent))
+        return draft.manifest
+
+    def _publish(self, draft: Draft, make: Callable[[], Manifest]) -> None:
+        """Make a version exist; the lock is held."""
         try:
             with draft:
-                is_published = draft.publish(draft.write(snapshot, intent))
+                is_published = draft.publish(make())
         finally:
             if draft.is_published:
                 self.written = draft.number
         if not is_published:
-            raise self._overtaken(expected)
+            raise self._overtaken(draft.number - 1)
+        info = history.summary(draft.manifest)
+        size = layout.manifest_bytes(self.path, draft.number)
+        history.note(self.path, Seen(draft.number, layout.changed(self.path)), info, size)
 
     def check_current(self, expected: int) -> None:
         """Raise T105 unless `expected` is the current version."""
@@ -198,28 +222,59 @@ class Store:
         """Return the predicates of the relations that a version holds."""
         return {relation.predicate for relation in self._manifest(version).relations}
 
-    def drop(self, number: int) -> None:
-        """Remove a version that is not current, and the files that no other version names."""
+    def drop(self, number: int) -> int:
+        """Remove a version that is not current, and the files that no other version names.
+
+        The newest version can be dropped if it has vanished: the one before it goes on under the
+        next number. Return the current version's number.
+        """
         with failures(self.path, "drop a version"):
             with shared_lock(self.path / layout.LOCK):
-                self._manifest(number)
-                if number == layout.current(self.path):
-                    raise StoreError(
-                        "T109",
-                        f"version {number} is the current one and cannot be dropped",
-                        path=str(self.path),
-                        help="drop an earlier version, or delete the folder to remove the store",
-                    )
-                self._mark_dropped(number)
+                if layout.missed(self.path) == number:
+                    self._give_up(number)
+                else:
+                    self._mark_dropped(number)
             sweep(self.path)
+        return self.version
+
+    def drop_older(self, keep: int) -> list[int]:
+        """Drop all but the newest `keep` versions; return the numbers of those that went."""
+        with failures(self.path, "drop versions"):
+            self._manifest(None)  # an error if there is none, or if it has vanished
+            gone = retire(self.path, keep)
+            self._tidy()
+        return gone
 
     def _mark_dropped(self, number: int) -> None:
-        wish = layout.unfinished_path(self.path, number, secrets.token_hex(8))
-        reserve_file(wish)  # if we cannot sweep, the next writer that is alone will
-        dropped = layout.unfinished_path(self.path, number, secrets.token_hex(8))
-        write_file(dropped, dropped_bytes(number))
-        dropped.replace(layout.version_path(self.path, number))
-        flush_folder(self.path / layout.VERSIONS)
+        self._manifest(number)
+        if number == layout.current(self.path):
+            raise StoreError(
+                "T109",
+                f"version {number} is the current one and cannot be dropped",
+                path=str(self.path),
+                help="drop an earlier version, or delete the folder to remove the store",
+            )
+        mark_dropped(self.path, number)
+
+    def _give_up(self, number: int) -> None:
+        """Make the newest version that is there current again, after one that has vanished.
+
+        It gets a number that nobody has seen: who still holds the vanished version must not take
+        the next one for its successor.
+        """
+        found = layout.newest(self.path)
+        before = self._manifest(found) if found else None
+        if before is None:
+            raise history.vanished(self.path, number, found)
+        now = datetime.now(UTC).isoformat(timespec="microseconds")
+        again = replace(
+            before,
+            number=number + 1,
+            parent=found,
+            created=now,
+            note=f"version {found}, after version {number} had vanished",
+        )
+        self._publish(Draft(self.path, before, number + 1), lambda: again)
 
     def _overtaken(self, expected: int) -> StoreError:
         return StoreError(
@@ -245,7 +300,9 @@ class Store:
         return manifest
 
     def _no_version(self, number: int) -> StoreError:
-        present = [str(found.number) for found in self.versions()]
+        present = [str(found) for found in self.numbers()]
+        if len(present) > _SHOWN:
+            present[_SHOWN - 1 : -1] = ["..."]
         return StoreError(
             "T102",
             f"the store has no version {number}" if number else "the store has no version yet",
@@ -363,7 +420,7 @@ def _create(root: Path) -> None:
             path=str(root),
             help="name a new or empty folder for the store",
         )
-    for name in (layout.VERSIONS, layout.DATA):
+    for name in (layout.VERSIONS, layout.DATA, layout.UNFINISHED):
         (root / name).mkdir(exist_ok=True)
     with shared_lock(root / layout.LOCK):
         unfinished = layout.unfinished_path(root, 0, secrets.token_hex(8))
@@ -373,15 +430,3 @@ def _create(root: Path) -> None:
         finally:
             unfinished.unlink(missing_ok=True)
         flush_folder(root)
-
-
-def _summary(manifest: Manifest) -> VersionInfo:
-    return VersionInfo(
-        number=manifest.number,
-        created=manifest.created,
-        facts=manifest.facts,
-        explicit=manifest.explicit,
-        bytes=sum(file.bytes for file in manifest.files),
-        note=manifest.note,
-        parent=manifest.parent,
-    )

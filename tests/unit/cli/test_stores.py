@@ -79,6 +79,65 @@ def test_an_earlier_version_is_dropped_with_its_rejected_lines(command):
     assert command("versions", "kb", "--drop", 1, "--compare", 1, 2).status == 2
 
 
+def _numbers(command):
+    return [v["number"] for v in command("versions", "kb", "--json").json]
+
+
+def test_all_but_the_last_versions_are_dropped(command):
+    for _ in range(4):
+        command("materialise", "rules.dlog", "edge.csv", "--store", "kb")
+    assert (
+        command("versions", "kb", "--keep", 2).err == "2 versions of kb dropped, 2 versions left\n"
+    )
+    assert _numbers(command) == [3, 4]
+    assert (
+        command("versions", "kb", "--keep", 2).err == "0 versions of kb dropped, 2 versions left\n"
+    )
+    assert command("versions", "kb", "--keep", 0).status == 2
+    assert command("versions", "kb", "--keep", 1, "--drop", 3).status == 2
+    Path("more.csv").write_text("d,e\n")
+    command("update", "kb", "--insert", "edge=more.csv")
+    assert _numbers(command) == [3, 4, 5]  # it was said once, not for later
+
+
+def test_a_store_remembers_how_many_versions_stay(command):
+    Path("more.csv").write_text("d,e\n")
+    for _ in range(3):
+        command("materialise", "rules.dlog", "edge.csv", "--store", "kb", "--keep", 2)
+    assert _numbers(command) == [2, 3]
+    command("update", "kb", "--insert", "edge=more.csv")
+    assert _numbers(command) == [3, 4]
+    command("update", "kb", "--delete", "edge=more.csv", "--keep", "all")
+    command("update", "kb", "--insert", "edge=more.csv")
+    assert _numbers(command) == [3, 4, 5, 6]
+    command("update", "kb", "--delete", "edge=more.csv", "--keep", 1)
+    assert _numbers(command) == [7]
+    for odd in ("0", "none", "-1", "1.5"):
+        assert command("update", "kb", "--insert", "edge=more.csv", "--keep", odd).status == 2
+
+
+def test_a_newest_version_that_vanished_is_missed_and_can_be_given_up(command):
+    for _ in range(2):
+        command("materialise", "rules.dlog", "edge.csv", "--store", "kb")
+    Path("kb/versions/00000002.json").unlink()
+    for words in (
+        ("facts", "kb"),
+        ("versions", "kb"),
+        ("stats", "kb"),
+        ("update", "kb", "--insert", "edge=edge.csv"),
+        ("materialise", "rules.dlog", "edge.csv", "--store", "kb"),
+    ):
+        done = command(*words)
+        assert (done.status, done.err[:32]) == (1, "T103: version 2, the newest, has"), done.err
+    assert [line.split()[0] for line in command("versions", "kb").lines] == ["version", "1"]
+    assert command("facts", "kb", "--version", 1).status == 0
+    assert command("versions", "kb", "--drop", 2).err == (
+        "version 2 of kb is gone\nthe version before it goes on as version 3\n"
+    )
+    assert command("facts", "kb").status == 0
+    assert _numbers(command) == [1, 3]
+
+
 @pytest.mark.parametrize(
     ("rule", "facts"),
     [

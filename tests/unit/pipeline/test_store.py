@@ -139,8 +139,10 @@ def test_any_snapshot_makes_the_round_trip(tmp_path_factory, tables, texts, prog
     assert_same(store.read(), given_snapshot)
     assert {path.name for path in store.path.iterdir()} == {
         "data",
+        "history",
         "lock",
         "stratalog.json",
+        "unfinished",
         "versions",
     }
     assert len(data_names(store)) == 2 + bool(texts) + sum(t.num_rows > 0 for t in tables.values())
@@ -507,17 +509,19 @@ def test_leftovers_are_swept_but_foreign_files_and_live_writers_are_not(store):
     store.commit(snapshot(), expected=0)
     dead = store.path / "data" / f"edge-2-{'0' * 16}-{'a' * 16}.parquet"
     foreign = store.path / "data" / "README"
-    unfinished = store.path / "versions" / f"00000002-{'a' * 16}.tmp"
-    for path in (dead, foreign, unfinished):
+    unfinished = store.path / "unfinished" / f"00000002-{'a' * 16}.tmp"
+    of_old = store.path / "versions" / unfinished.name  # there an older Stratalog has them
+    for path in (dead, foreign, unfinished, of_old):
         path.touch()
     with shared_lock(store.path / "lock"):
         store.commit(snapshot(program="2"), expected=1)
         store.drop(1)
         assert dead.exists()
         assert unfinished.exists()
+        assert of_old.exists()
     store.commit(snapshot(program="3"), expected=2)
     assert not dead.exists()
-    assert not list((store.path / "versions").glob("*.tmp"))
+    assert not list(store.path.glob("*/*.tmp"))
     assert foreign.exists()
     assert [v.number for v in store.versions()] == [2, 3]
 

@@ -36,8 +36,8 @@ def table(arity, rows, value):
     return pa.table({**columns, "label": numbers, "nonrecursive": numbers, "recursive": numbers})
 
 
-def content(number):
-    """The one and only content that version `number` may have."""
+def content(number, **options):
+    """The one and only content that version `number` may have, but for how many versions stay."""
     texts = [f"constant {i}" for i in range(3 * number)]
     return Snapshot(
         kinds=["iri"],
@@ -49,20 +49,22 @@ def content(number):
         ),
         relations={GROWING: table(2, 5 * number, number), SELDOM: table(1, 4, number // 3)},
         program=f"# {number // 2}",
-        options={"threads": number},
+        options={"threads": number, **options},
         plan=[number // 4],
         statistics={"number": number},
         labels=LABELS,
     )
 
 
-def commit(store, number, note=""):
+def commit(store, number, note="", **options):
     unchanged = [SELDOM] if number > 1 and number // 3 == (number - 1) // 3 else []
-    store.commit(content(number), expected=number - 1, note=note, unchanged=unchanged)
+    given = content(number, **options)
+    store.commit(given, expected=number - 1, note=note, unchanged=unchanged)
 
 
 def check_version(store, number):
     found, wanted = store.read(number), content(number)
+    found.options.pop("keep", None)
     assert found.dictionary.equals(wanted.dictionary)
     assert dict(found.relations) == dict(wanted.relations)
     for field in ("kinds", "program", "options", "plan", "statistics", "labels"):
@@ -108,12 +110,29 @@ def commit_and_drop(path):
     commit(store, 4)
 
 
+def commit_and_keep_two(path):
+    store = Store.open(path)
+    for number in (3, 4, 5):
+        commit(store, number, keep=2)
+        assert store.numbers() == [number - 1, number]
+
+
+def drop_older(path):
+    Store.open(path).drop_older(1)
+
+
 def commit_forever(path):
     store = Store.open(path)
     while True:
         commit(store, store.version + 1)
         if store.version % 3 == 0:
             store.drop(store.version - 2)
+
+
+def commit_forever_and_keep_three(path):
+    store = Store.open(path)
+    while True:
+        commit(store, store.version + 1, keep=3)
 
 
 # The processes that are killed.
@@ -188,13 +207,21 @@ def kill_everywhere(scenario, start, folder):
     return chosen
 
 
+SCENARIOS = [
+    (create, 0, 20),
+    (commit_and_drop, 2, 20),
+    (commit_and_keep_two, 2, 20),
+    (drop_older, 2, 5),
+]  # and the versions that there are before, and the least number of operations
+
+
 def kill_at_every_operation(folder):
     """Kill each scenario before its first, second, ... file operation, and look at what is left."""
     start = folder / "start"
     assert ending(fork(template, start)) == 0
-    for scenario, versions in ((create, 0), (commit_and_drop, 2)):
+    for scenario, versions, least in SCENARIOS:
         remains = folder / scenario.__name__
-        assert kill_everywhere(scenario, start if versions else folder / "none", remains) > 20
+        assert kill_everywhere(scenario, start if versions else folder / "none", remains) > least
         assert ending(fork(check_remains, remains, versions)) == 0
 
 
@@ -205,13 +232,13 @@ def check_remains(folder, versions):
         check_next_commit(path)
 
 
-def kill_at_random_times(folder):
+def kill_at_random_times(folder, forever=commit_forever):
     path = folder / "kb"
     assert ending(fork(template, path)) == 0
     moments = random.Random(2)
     current = 2
     for _ in range(12):
-        child = fork(commit_forever, path)
+        child = fork(forever, path)
         while Store.open(path).version == current:
             time.sleep(0.001)
         time.sleep(moments.uniform(0, 0.04))
@@ -220,6 +247,11 @@ def kill_at_random_times(folder):
         assert ending(fork(check_store, path, current + 1)) == 0
         current = Store.open(path).version
     assert ending(fork(check_next_commit, path)) == 0
+
+
+def kill_at_random_times_with_keep(folder):
+    kill_at_random_times(folder, commit_forever_and_keep_three)
+    assert len(Store.open(folder / "kb").numbers()) <= 3
 
 
 def write_in_competition(path, last, name):
@@ -295,7 +327,13 @@ def fill_the_disk(folder):
     assert ending(fork(check_next_commit, path)) == 0
 
 
-ROLES = [kill_at_every_operation, kill_at_random_times, race, fill_the_disk]
+ROLES = [
+    kill_at_every_operation,
+    kill_at_random_times,
+    kill_at_random_times_with_keep,
+    race,
+    fill_the_disk,
+]
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -347,8 +385,9 @@ FAILURES = {
 }
 
 
+@pytest.mark.parametrize("keep", ["all", 1])
 @pytest.mark.parametrize("failure", FAILURES)
-def test_a_failed_operation_leaves_whole_versions(failure, tmp_path, monkeypatch):
+def test_a_failed_operation_leaves_whole_versions(failure, keep, tmp_path, monkeypatch):
     error, after = FAILURES[failure]
     template(tmp_path / "start")
     is_reached, chosen = True, 0
@@ -359,7 +398,7 @@ def test_a_failed_operation_leaves_whole_versions(failure, tmp_path, monkeypatch
         with monkeypatch.context() as patch:
             was_reached = operations(patch, chosen, error, after=after)
             with suppress(KeyboardInterrupt), refused_as_full():
-                commit(Store.open(path), 3)
+                commit(Store.open(path), 3, keep=keep)
             is_reached = was_reached()
         check_store(path, 2)
         check_next_commit(path)

@@ -75,9 +75,9 @@ def make_deltas():
     commit._FEW_ROWS, commit._MOST_DELTAS = 0, MOST_DELTAS
 
 
-def create(path, engine="reference"):
+def create(path, engine="reference", keep=None):
     program = RULES + "@declare edge(from integer, to integer) ."
-    sl.materialise(program, {"edge": edges(1)}, engine=engine, store=path)
+    sl.materialise(program, {"edge": edges(1)}, engine=engine, store=path, keep=keep)
     for number in range(2, BEFORE + 1):
         assert main(command(path, number)) == 0
 
@@ -123,6 +123,20 @@ def kill_at_every_operation(folder):
     assert crash.ending(crash.fork(create, start)) == 0
     assert crash.kill_everywhere(update_twice, start, folder / "killed") > 30
     assert crash.ending(crash.fork(check_remains, folder / "killed")) == 0
+
+
+def kill_at_every_operation_with_keep(folder):
+    start = folder / "start"
+    assert crash.ending(crash.fork(create, start, "reference", 2)) == 0
+    assert crash.kill_everywhere(update_twice, start, folder / "killed") > 30
+    assert crash.ending(crash.fork(check_remains_with_keep, folder / "killed")) == 0
+
+
+def check_remains_with_keep(folder):
+    for path in folder.iterdir():
+        if path.is_dir():
+            check_and_go_on(path, BEFORE)
+            assert len(Store.open(path).numbers()) == 2
 
 
 def check_remains(folder):
@@ -276,7 +290,14 @@ def run_interrupted(arguments, moment):
         return None
 
 
-ROLES = [kill_at_every_operation, kill_at_random_times, fill_the_disk, write_at_once, interrupt]
+ROLES = [
+    kill_at_every_operation,
+    kill_at_every_operation_with_keep,
+    kill_at_random_times,
+    fill_the_disk,
+    write_at_once,
+    interrupt,
+]
 
 
 @pytest.mark.parametrize("role", ROLES)
