@@ -14,6 +14,7 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
+from stratalog.lang import effort
 from stratalog.lang.builtins_values import (
     DECIMAL_RANK,
     DOUBLE_RANK,
@@ -27,7 +28,8 @@ from stratalog.lang.terms import Term
 from stratalog.lang.values_numbers import EXACT, to_double
 
 _QUOTIENT = Context(prec=28, rounding=ROUND_HALF_EVEN, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
-_LARGEST_POWER = 1_000_000  # bits: a larger power is taken for a mistake
+_CHECKED = 1 << 6  # divisions of a long number, between which limits are looked at
+_DIGITS_PER_BIT = 0.30102
 
 
 def add(left: Term, right: Term) -> Term:
@@ -72,6 +74,8 @@ def quotient(value: Fraction) -> Decimal:
         while rest % prime == 0:
             rest //= prime
             power += 1
+            if not power % _CHECKED:
+                effort.check()
         digits = max(digits, power)
     if rest != 1:
         return _QUOTIENT.divide(Decimal(value.numerator), Decimal(value.denominator))
@@ -123,9 +127,8 @@ def power(left: Term, right: Term) -> Term:
     base, exponent = number(left), number(right)
     whole = base.rank == exponent.rank == INTEGER_RANK
     if whole and exponent.value >= 0:
-        size = max(int(base.value).bit_length() - 1, 0) * exponent.value
-        if size > _LARGEST_POWER:
-            raise ExpressionError("the power is too large")
+        bits = max(int(base.value).bit_length() - 1, 0) * int(exponent.value)
+        effort.check_digits(int(bits * _DIGITS_PER_BIT))
         return number_term(INTEGER_RANK, int(base.value) ** int(exponent.value))
     return number_term(DOUBLE_RANK, _power(to_double(base.value), to_double(exponent.value)))
 

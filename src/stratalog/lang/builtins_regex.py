@@ -1,121 +1,107 @@
-r"""Regular expressions of XPath by Python's `re`: REGEX and REPLACE.
-
-Only what both languages have, or what can be translated, is accepted: groups `(...)`, `(?:...)`,
-classes without subtraction, quantifiers, back-references, and the escapes \d \D \w \W \s \S \n \r
-\t. Everything else (\p{L}, \i, \c, \b, look-around) is an error.
-"""
+"""REGEX and REPLACE with the regular expressions of XPath, in time that is bounded."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from stratalog.lang.builtins_values import ExpressionError
+from stratalog.lang import effort
+from stratalog.lang.regex.parse import RegexError, parse
 
-_FLAGS = {"i": re.IGNORECASE, "s": re.DOTALL, "m": re.MULTILINE, "x": 0, "q": 0}
-_SPACE = r" \t\n\r"
-_ESCAPES = frozenset(r"dDwWSnrt.\?*+(){}[]|^$-123456789")
-_QUANTIFIERS = frozenset("*+?}")
-_PIECE = re.compile(r"\\.|\(\?:|\(\?|\[\^|.|\\", re.DOTALL)
+if TYPE_CHECKING:
+    from stratalog.lang.regex.backtracking import Backtracking
+    from stratalog.lang.regex.linear import Linear
+
+MOST_KEPT = 64  # compiled patterns, of a few megabytes each at the most
 _REPLACEMENT = re.compile(r"\$[0-9]+|\\[\\$]|[^\\$]+|.", re.DOTALL)
+
+Parts = list[str | int]
 
 
 def matches(text: str, pattern: str, flags: str = "") -> bool:
     """Return whether the pattern matches somewhere in the text."""
-    return compiled(pattern, flags).search(text) is not None
+    return runner(pattern, flags, ends_line=text.endswith("\n")).search(text)
 
 
 def replaced(text: str, pattern: str, replacement: str, flags: str = "") -> str:
     """Return the text with all matches replaced; $1 in the replacement is the first group."""
-    expression = compiled(pattern, flags)
-    if expression.search("") is not None:
-        raise ExpressionError(f"the pattern {pattern!r} matches the empty string")
+    _refuse_empty(pattern, flags)
+    parts = template(replacement, pattern, flags)
+    pieces: list[str] = []
+    end = length = 0
+    for spans in runner(pattern, flags, ends_line=text.endswith("\n")).matches(text):
+        start = spans[0][0]
+        pieces.append(text[end:start])
+        pieces += [part if isinstance(part, str) else _found(text, spans[part]) for part in parts]
+        length += sum(map(len, pieces[-len(parts) - 1 :]))
+        effort.check_length(length)
+        end = spans[0][1]
+    return "".join([*pieces, text[end:]])
+
+
+def _found(text: str, span: tuple[int, int]) -> str:
+    return text[span[0] : span[1]] if span[0] >= 0 else ""
+
+
+def template(replacement: str, pattern: str, flags: str) -> Parts:
+    """Return the parts of a replacement: texts and numbers of groups."""
     if "q" in flags:
-        return expression.sub(lambda _: replacement, text)
-    parts = _parts(replacement, expression.groups)
-
-    def fill(found: re.Match[str]) -> str:
-        return "".join(p if isinstance(p, str) else found[p] or "" for p in parts)
-
-    return expression.sub(fill, text)
+        return [replacement]
+    return _parts(replacement, parse(pattern, flags).groups)
 
 
-@lru_cache(maxsize=256)
-def compiled(pattern: str, flags: str) -> re.Pattern[str]:
-    """Return the pattern of XPath as one of Python."""
-    options = 0
-    for flag in flags:
-        if flag not in _FLAGS:
-            raise ExpressionError(f"unknown flag {flag!r} of a regular expression")
-        options |= _FLAGS[flag]
-    try:
-        return re.compile(
-            re.escape(pattern) if "q" in flags else _translated(pattern, flags), options
-        )
-    except (re.error, OverflowError, RecursionError) as error:
-        raise ExpressionError(f"{pattern!r} is not a regular expression: {error}") from error
+def check_constants(pattern: str, flags: str, replacement: str | None) -> None:
+    """Raise RegexError if REGEX, or with a replacement REPLACE, has no value for any text."""
+    runner(pattern, flags, ends_line=False)
+    runner(pattern, flags, ends_line=True)
+    if replacement is not None:
+        template(replacement, pattern, flags)
+        _refuse_empty(pattern, flags)
 
 
-def _translated(pattern: str, flags: str) -> str:
-    parts: list[str] = []
-    in_class = False
-    before = ""
-    for found in _PIECE.finditer(pattern):
-        piece = found[0]
-        if len(piece) > 1 and piece[0] == "\\":
-            parts.append(_escape(piece[1], in_class=in_class))
-        elif in_class:
-            parts.append(_class_character(piece, before))
-            in_class = piece != "]"
-        else:
-            parts.append(_character(piece, before, flags))
-            in_class = piece[0] == "["
-        before = piece
-    return "".join(parts)
+def _refuse_empty(pattern: str, flags: str) -> None:
+    if matches("", pattern, flags):
+        raise RegexError(f"REPLACE with {pattern!r}, which matches the empty string")
 
 
-def _escape(letter: str, *, in_class: bool) -> str:
-    if letter == "s":
-        return _SPACE if in_class else f"[{_SPACE}]"
-    if letter == "S" and not in_class:
-        return f"[^{_SPACE}]"
-    if letter in _ESCAPES and not (in_class and letter.isdigit()):
-        return "\\" + letter
-    raise ExpressionError(f"the escape \\{letter} is not supported in a regular expression")
+def runner(pattern: str, flags: str, *, ends_line: bool) -> Linear | Backtracking:
+    """Return what runs the pattern on texts that end with a line end, or do not."""
+    return _runner(pattern, flags, ends_line and "m" in flags)
 
 
-def _class_character(piece: str, before: str) -> str:
-    if piece[0] in "[\\" or (piece == "]" and before[0] == "[") or before + piece == "--":
-        raise ExpressionError("a class of this kind is not supported in a regular expression")
-    # Python reserves doubled signs of these inside a class.
-    return "\\" + piece if piece in "&~|" else piece
+@lru_cache(maxsize=MOST_KEPT)
+def _runner(pattern: str, flags: str, in_last_line: bool) -> Linear | Backtracking:  # a key
+    from stratalog.lang.regex.backtracking import Backtracking
+    from stratalog.lang.regex.linear import Linear
+
+    regex = parse(pattern, flags)
+    # RE2's ^ and $ match after a line end at the end of the text, those of XPath do not.
+    if regex.has_back_references or (in_last_line and regex.has_edges and "m" in regex.flags):
+        return Backtracking(regex)
+    return Linear(regex)
 
 
-def _character(piece: str, before: str, flags: str) -> str:
-    if piece in {"(?", "\\"} or (piece == "+" and before in _QUANTIFIERS):
-        raise ExpressionError("the pattern has something that XPath does not know")
-    if piece.isspace() and "x" in flags:
-        return ""
-    if piece == "." and "s" not in flags:
-        return r"[^\n\r]"
-    # Python's $ also matches before a newline at the end of the text.
-    return r"\Z" if piece == "$" and "m" not in flags else piece
-
-
-def _parts(replacement: str, groups: int) -> list[str | int]:
-    parts: list[str | int] = []
+def _parts(replacement: str, groups: int) -> Parts:
+    parts: Parts = []
     for found in _REPLACEMENT.finditer(replacement):
         piece = found[0]
         if piece[0] == "$" and len(piece) > 1:
-            # $12 is group 12 if there is one, otherwise group 1 and the digit 2.
-            digits = piece[1:]
-            while len(digits) > 1 and int(digits) > groups:
-                digits = digits[:-1]
-            parts += [int(digits) if int(digits) <= groups else "", piece[1 + len(digits) :]]
+            number, rest = _group(piece[1:], groups)
+            parts += [number if number <= groups else "", rest]
         elif piece in {"\\\\", "\\$"}:
             parts.append(piece[1])
         elif piece in {"\\", "$"}:
-            raise ExpressionError(f"{replacement!r} has a lone $ or backslash")
+            raise RegexError(f"{replacement!r} has a lone $ or backslash: write \\$ or \\\\")
         else:
             parts.append(piece)
     return parts
+
+
+def _group(digits: str, groups: int) -> tuple[int, str]:
+    """Return the group that digits name, and the rest: $12 is $1 and 2 if there is no group 12."""
+    zeros = len(digits) - len(digits.lstrip("0"))
+    size = min(len(digits), max(1, zeros + len(str(groups))))
+    while size > 1 and int(digits[:size]) > groups:
+        size -= 1
+    return int(digits[:size]), digits[size:]

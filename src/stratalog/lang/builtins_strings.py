@@ -7,6 +7,7 @@ from collections.abc import Callable
 from urllib.parse import quote
 
 from stratalog.errors import DataError
+from stratalog.lang import effort
 from stratalog.lang.builtins_regex import matches, replaced
 from stratalog.lang.builtins_values import (
     INTEGER_RANK,
@@ -131,12 +132,16 @@ def after(term: Term, part: Term) -> Term:
 
 def encode_for_uri(term: Term) -> Term:
     """Return the text with all but unreserved characters as %XX of UTF-8."""
-    return Term(STRING, quote(string_of(term), safe="-_.~"))
+    quoted = quote(string_of(term), safe="-_.~")
+    effort.check_length(len(quoted))
+    return Term(STRING, quoted)
 
 
 def concatenate(*terms: Term) -> Term:
     """Return the strings as one, in their language if it is the same for all."""
-    text = "".join([string_of(term) for term in terms])
+    texts = [string_of(term) for term in terms]
+    effort.check_length(sum(map(len, texts)))
+    text = "".join(texts)
     kinds = {term.kind for term in terms}
     return Term(kinds.pop() if len(kinds) == 1 else STRING, text)
 

@@ -11,6 +11,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from stratalog.lang import effort
 from stratalog.lang import values_dates as dates
 from stratalog.lang import values_numbers as numbers
 from stratalog.lang.terms import (
@@ -31,6 +32,7 @@ from stratalog.lang.values_canonical import DAY_TIME, TIME, YEAR, YEAR_MONTH, ca
 INTEGER_RANK, DECIMAL_RANK, FLOAT_RANK, DOUBLE_RANK = range(4)
 TRUE, FALSE = Term(BOOLEAN, "true"), Term(BOOLEAN, "false")
 NODES = frozenset({IRI_KIND, BNODE_KIND})
+LONG_TEXT = 1 << 14  # characters from which each call of a built-in looks at limits
 
 _RANKS = dict.fromkeys(numbers.INTEGER_RANGES, INTEGER_RANK) | {
     DECIMAL: DECIMAL_RANK,
@@ -93,12 +95,22 @@ def integer(term: Term) -> int:
 def number_term(rank: int, value: Decimal | float) -> Term:
     """Return the term of a number; integers are xsd:integer, whatever they were made of."""
     if rank == INTEGER_RANK:
-        return Term(INTEGER, numbers.integer_text(int(value)))
+        whole = int(value)
+        effort.check_digits(numbers.least_digits(whole))
+        return Term(INTEGER, _checked(numbers.integer_text(whole)))
     if rank == DECIMAL_RANK:
-        return Term(DECIMAL, numbers.decimal_text(Decimal(value)))
+        decimal = Decimal(value)
+        effort.check_digits(numbers.least_digits(decimal))
+        return Term(DECIMAL, _checked(numbers.decimal_text(decimal)))
     if rank == FLOAT_RANK:
         return Term(numbers.FLOAT, numbers.float_text(numbers.to_float(float(value))))
     return Term(DOUBLE, numbers.double_text(float(value)))
+
+
+def _checked(text: str) -> str:
+    """Return the spelling of a number that is not too long."""
+    effort.check_digits(numbers.digits_in(text))
+    return text
 
 
 def promote(found: Number, rank: int) -> int | Decimal | float:
@@ -116,6 +128,8 @@ def string_of(term: Term) -> str:
     """Return the text of a string, with a language or without."""
     if term.kind != STRING and not term.kind.startswith(LANG):
         raise ExpressionError(f"{term} is not a string")
+    if len(term.text) > LONG_TEXT:
+        effort.check()
     return term.text
 
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from stratalog.errors import ProgramError
 from stratalog.lang.builtins import FUNCTIONS
+from stratalog.lang.check_patterns import PATTERNS, pattern_mistake
 from stratalog.lang.diagnostics import Warning as ProgramWarning
 from stratalog.lang.diagnostics import mistake
 from stratalog.lang.expressions import OPERATORS
@@ -194,6 +195,11 @@ def _check_call(call: Call | Reduction, place: Place | None, report: Report) -> 
         wanted = _count(least, most)
         message = f"{shown} takes {wanted}, not {len(call.args)}"
         report("S207", message, place, _as_written(call.name), f"give {shown} {wanted}")
+        return
+    if call.name in PATTERNS:
+        found = pattern_mistake(call)
+        if found is not None:
+            report(found.code, found.message, place, found.word, found.advice)
 
 
 def _as_written(name: str) -> str:

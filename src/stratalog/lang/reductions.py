@@ -10,11 +10,12 @@ different types by datatype and text.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
+from stratalog.lang import effort
 from stratalog.lang.builtins_arithmetic import quotient
 from stratalog.lang.builtins_values import (
     DECIMAL_RANK,
@@ -30,6 +31,9 @@ from stratalog.lang.values_numbers import EXACT, nearest_float, to_double
 _FAMILIES = {BNODE_KIND: 0, IRI_KIND: 1, "": 2, STRING: 3}
 _OTHER_FAMILY = 4
 _TINY_BITS = 1074
+_AT_ONCE = 1 << 10  # values, between which limits are looked at
+
+Item = TypeVar("Item")
 
 
 def reduce_terms(function: str, distinct: bool, terms: Sequence[Term]) -> Term:
@@ -82,7 +86,7 @@ def average_of_doubles(values: Sequence[float]) -> float:
 def exact_sum(values: Sequence[int | Decimal | float]) -> Fraction:
     """Return the exact sum of finite numbers."""
     whole, tiny, decimal = 0, 0, Decimal(0)
-    for value in values:
+    for value in _checked(values):
         if isinstance(value, float):  # a multiple of 2 to the power of -1074
             numerator, denominator = value.as_integer_ratio()
             tiny += numerator << (_TINY_BITS + 1 - denominator.bit_length())
@@ -109,8 +113,15 @@ def _average(terms: Sequence[Term]) -> Term:
 
 
 def _numbers(terms: Sequence[Term]) -> tuple[int, list[int | Decimal | float]]:
-    found = [number(term) for term in terms]
+    found = [number(term) for term in _checked(terms)]
     return max(each.rank for each in found), [each.value for each in found]
+
+
+def _checked(values: Sequence[Item]) -> Iterator[Item]:
+    """Yield the values, and look at limits between some."""
+    for start in range(0, len(values), _AT_ONCE):
+        effort.check()
+        yield from values[start : start + _AT_ONCE]
 
 
 def _sum_of_floats(

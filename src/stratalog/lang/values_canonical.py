@@ -75,8 +75,7 @@ def _speller(
 
 
 _SPELLERS: dict[str, Callable[[str], str | None]] = {
-    kind: _speller(partial(numbers.parse_integer, kind=kind), numbers.integer_text)
-    for kind in numbers.INTEGER_RANGES
+    kind: partial(numbers.canonical_integer, kind=kind) for kind in numbers.INTEGER_RANGES
 } | {
     DECIMAL: _speller(numbers.parse_decimal, numbers.decimal_text),
     DOUBLE: _speller(numbers.parse_double, numbers.double_text),

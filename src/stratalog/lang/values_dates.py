@@ -17,10 +17,11 @@ _DATE_PATTERN = re.compile(_DATE + _ZONE)
 _DATETIME_PATTERN = re.compile(_DATE + "T" + _TIME + _ZONE)
 _TIME_PATTERN = re.compile(_TIME + _ZONE)
 _YEAR_PATTERN = re.compile(_YEAR + _ZONE)
+_AMOUNT = r"([0-9]{1,4000})"  # longer durations are kept as written
 _DAYS_PATTERN = re.compile(
-    r"(-?)P(?:([0-9]+)D)?(?:T(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+)(?:\.([0-9]+))?S)?)?"
+    rf"(-?)P(?:{_AMOUNT}D)?(?:T(?:{_AMOUNT}H)?(?:{_AMOUNT}M)?(?:{_AMOUNT}(?:\.([0-9]+))?S)?)?"
 )
-_MONTHS_PATTERN = re.compile(r"(-?)P(?:([0-9]+)Y)?(?:([0-9]+)M)?")
+_MONTHS_PATTERN = re.compile(rf"(-?)P(?:{_AMOUNT}Y)?(?:{_AMOUNT}M)?")
 _MONTH_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 

@@ -31,7 +31,9 @@ INTEGER_RANGES: dict[str, tuple[int | None, int | None]] = {
 # Sums and products in this context are exact, whatever the caller's own decimal context is.
 EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 
-_SHORT = 4000  # Python refuses to turn longer digit strings into int, and back
+_SHORT = 600  # Python may be told to refuse to turn longer digit strings into int, and back
+_DIGITS_PER_BIT = 0.30102
+_MOST_RANGED = 20  # digits of the integers whose datatype has two bounds
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 _DOUBLE = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?INF|NaN")
@@ -42,13 +44,26 @@ _FLOAT_INFINITY = 0x7F800000
 
 def parse_integer(text: str, kind: str = INTEGER) -> int | None:
     """Return the integer that `text` spells in the datatype `kind`, or None if it is ill-typed."""
+    spelled = canonical_integer(text, kind)
+    if spelled is None:
+        return None
+    return int(spelled) if len(spelled) < _SHORT else int(Decimal(spelled))
+
+
+def canonical_integer(text: str, kind: str = INTEGER) -> str | None:
+    """Return the canonical spelling of an integer, or None; the digits of long ones stay text."""
     if not _INTEGER.fullmatch(text):
         return None
-    value = int(text) if len(text) < _SHORT else int(Decimal(text))
+    digits = text.lstrip("+-").lstrip("0") or "0"
+    spelled = "-" + digits if text[0] == "-" and digits != "0" else digits
     low, high = INTEGER_RANGES[kind]
-    if (low is not None and value < low) or (high is not None and value > high):
-        return None
-    return value
+    if low is None and high is None:
+        return spelled
+    if len(digits) > _MOST_RANGED:
+        return spelled if (high if spelled[0] != "-" else low) is None else None
+    value = int(spelled)
+    is_below, is_above = low is not None and value < low, high is not None and value > high
+    return None if is_below or is_above else spelled
 
 
 def integer_text(value: int) -> str:
@@ -56,6 +71,18 @@ def integer_text(value: int) -> str:
     if value.bit_length() < 3 * _SHORT:
         return str(value)
     return format(Decimal(value), "f")
+
+
+def least_digits(value: Decimal | int) -> int:
+    """Return a lower bound of the digits that a finite number is written with, at no cost."""
+    if isinstance(value, int):
+        return int((value.bit_length() - 1) * _DIGITS_PER_BIT)
+    return abs(value.adjusted())
+
+
+def digits_in(text: str) -> int:
+    """Return how many digits the canonical spelling of an integer or decimal has."""
+    return len(text) - text.startswith("-") - ("." in text)
 
 
 def parse_decimal(text: str) -> Decimal | None:

@@ -36,7 +36,7 @@ class Evaluation:
 
     def __init__(self, engine: ColumnarEngine) -> None:
         self._engine = engine
-        self._evaluator = Evaluator(engine.terms)
+        self._evaluator = Evaluator(engine.terms, engine.check)
         self._joins = Joins(engine)
         self._large: list[Scratch] = []  # one per segment of a plan
         self._small: list[Scratch] = []

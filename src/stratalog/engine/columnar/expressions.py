@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
-from itertools import chain
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from stratalog.engine.columnar.expression_columns import (
 )
 from stratalog.engine.columnar.expression_numbers import Numbers
 from stratalog.facts.terms import Array, Terms
-from stratalog.lang import builtins
+from stratalog.lang import builtins, effort
 from stratalog.lang.builtins_values import FALSE, TRUE, number_of
 from stratalog.lang.syntax import Call, Expression, Variable
 from stratalog.lang.terms import DOUBLE as DOUBLE_KIND
@@ -36,6 +35,7 @@ from stratalog.lang.values_numbers import double_text
 
 ERROR = np.uint32(0xFFFFFFFF)
 _CHUNK = 1 << 16  # so many rows are terms of Python at a time
+_CHECKED = 1 << 9  # rows after which limits are looked at; long texts and numbers do so themselves
 
 Columns = Mapping[Variable, Ids]
 
@@ -75,8 +75,10 @@ _SMALL = frozenset(
 class Evaluator:
     """Evaluates expressions over columns of ids of one dictionary."""
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: Terms, check: effort.Check = effort.unchecked) -> None:
+        """`check` raises where a limit is reached; it is called again and again."""
         self._terms = terms
+        self.check = check
         self._numbers = Numbers(terms)
 
     def evaluate(self, expression: Expression, columns: Columns, size: int) -> Ids:
@@ -95,8 +97,9 @@ class Evaluator:
         slow = np.flatnonzero(states == SLOW)
         if slow.size:
             distinct, inverse = _distinct(expression, columns, slow)
-            bindings = chain.from_iterable(self._bindings(distinct))
-            truths = [builtins.holds(expression, binding) for binding in bindings]
+            with effort.checked_by(self.check):
+                bindings = self._checked_bindings(distinct)
+                truths = [builtins.holds(expression, binding) for binding in bindings]
             result[slow] = np.array(truths, np.bool_)[inverse]
         return result
 
@@ -137,8 +140,9 @@ class Evaluator:
 
     def _small(self, expression: Call, columns: Columns) -> Column:
         distinct, inverse = _distinct(expression, columns, None)
-        bindings = chain.from_iterable(self._bindings(distinct))
-        found = [_number(_value(expression, binding)) for binding in bindings]
+        with effort.checked_by(self.check):
+            bindings = self._checked_bindings(distinct)
+            found = [_number(_value(expression, binding)) for binding in bindings]
         states = np.array([state for state, _ in found], np.uint8)
         numbers = np.array([number for _, number in found], np.int64)
         return Column(states[inverse], numbers[inverse])
@@ -167,12 +171,23 @@ class Evaluator:
     def _slow_ids(self, expression: Expression, distinct: Columns) -> Ids:
         results = []
         for bindings in self._bindings(distinct):
-            values = [_value(expression, binding) for binding in bindings]
+            with effort.checked_by(self.check):
+                values = [_value(expression, each) for each in self._checked(bindings)]
             ids = np.full(len(values), ERROR)
             kept = [place for place, value in enumerate(values) if value is not None]
             ids[kept] = self._terms.encode([value for value in values if value is not None])
             results.append(ids)
         return np.concatenate(results)
+
+    def _checked_bindings(self, distinct: Columns) -> Iterator[dict[Variable, Term]]:
+        for bindings in self._bindings(distinct):
+            yield from self._checked(bindings)
+
+    def _checked(self, bindings: list[dict[Variable, Term]]) -> Iterator[dict[Variable, Term]]:
+        """Yield the bindings, and look at limits between some."""
+        for start in range(0, len(bindings), _CHECKED):
+            self.check()
+            yield from bindings[start : start + _CHECKED]
 
     def _bindings(self, distinct: Columns) -> Iterator[list[dict[Variable, Term]]]:
         if not distinct:

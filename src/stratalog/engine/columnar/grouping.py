@@ -36,6 +36,7 @@ from stratalog.facts.terms import Array, Terms
 from stratalog.kernels import groups as k
 from stratalog.kernels import number_texts as texts
 from stratalog.kernels import sums
+from stratalog.lang import effort
 from stratalog.lang.builtins_values import INTEGER_RANK, ExpressionError, number_term
 from stratalog.lang.reductions import average_of_integers, reduce_terms, total_order
 from stratalog.lang.syntax import Reduction, Variable
@@ -210,9 +211,10 @@ class _Reducer:
             end = int(ends[part][-1])
             values = self._terms.decode(rows.values[end - sum(sizes) : end])
             at = 0
-            for size in sizes:
-                results.append(_value(function, values[at : at + size]))
-                at += size
+            with effort.checked_by(self._evaluator.check):
+                for size in sizes:
+                    results.append(_value(function, values[at : at + size]))
+                    at += size
         ids = np.full(len(results), ERROR)
         kept = [place for place, result in enumerate(results) if result is not None]
         ids[kept] = self._terms.encode([result for result in results if result is not None])

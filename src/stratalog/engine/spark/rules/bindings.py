@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from stratalog.engine.columnar.expressions import ERROR, Evaluator
 from stratalog.engine.columnar.grouping import reduce_groups
+from stratalog.facts.limits import Limits
 from stratalog.facts.terms import Terms
 from stratalog.kernels.sizes import sized
 from stratalog.lang.syntax import Argument, Bind, Filter, Variable
@@ -55,9 +56,9 @@ class Bindings(NamedTuple):
 class Calculator:
     """Computes with the constants of one dictionary."""
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: Terms, limits: Limits) -> None:
         self.terms = terms
-        self._evaluator = Evaluator(terms)
+        self._evaluator = Evaluator(terms, lambda: limits.check_time("a rule with built-ins"))
 
     def forget(self, size: int) -> None:
         """Let go of what is known of ids from `size` on."""

@@ -32,12 +32,13 @@ class Rules:
         number: Callable[[Predicate], int],
         limits: Limits | None = None,
     ) -> None:
+        limits = limits or Limits()
         self._number = number
         self._tools = Tools(
             spark,
             Tabled(spark, terms),
-            Calculator(terms),
-            limits or Limits(),
+            Calculator(terms, limits),
+            limits,
             spark.sparkContext.defaultParallelism,
         )
 
