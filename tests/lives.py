@@ -8,17 +8,19 @@ of the store.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
 from stratalog.lang.syntax import Atom, Program, Rule
-from tests.strategies import Draw, program_text
+from tests.signatures import FOREIGN, Draw, Language
+from tests.strategies import program_text
 from tests.updates import Random, Update, facts, of_closures, of_layers, of_random_programs, sizes
 
 ALGORITHMS = ("auto", "auto", "counting", "dred", "dred-c", "bf", "bf-c", "rematerialise")
 STOPPED = ("error", "interrupt", "spent budget", "failing disk")
 ENDS = ("commit",) * 8 + ("dry run",) * 2 + STOPPED
+WAYS_IN = ("program", "program", "text", "tables")
 OPENINGS = ("stay",) * 4 + ("open", "open", "other writer", "save")
 
 
@@ -33,6 +35,8 @@ class Event:
     fails_at: int = 0  # the call in which it is stopped
     then: str = "stay"  # one of OPENINGS
     as_text: bool = False  # facts are given with rules, as a program
+    again: frozenset[int] = frozenset()  # rules that are added though they may hold already
+    rows_twice: bool = False  # in tables
 
     @property
     def is_kept(self) -> bool:
@@ -49,25 +53,59 @@ class Life:
     facts: tuple[Atom, ...]
     events: tuple[Event, ...]
     has_store: bool = True  # from the beginning; otherwise once it is saved
+    twice: frozenset[int] = frozenset()  # of the rules at first: those that are written twice
+    way_in: str = "program"  # one of WAYS_IN: how rules and facts are given at first
+    low_thresholds: bool = False  # few facts are many
 
     def program(self, rules: Sequence[int]) -> Program:
         """Return the rules of these numbers as a program without facts."""
         return Program(tuple(self.pool[n] for n in rules))
 
 
+def lives() -> st.SearchStrategy[Life]:
+    """Return those of a random, layered or closed program."""
+    return st.one_of(of_random_programs(), of_layers(), of_closures()).flatmap(lives_of)
+
+
+def foreign_lives(language: Language = FOREIGN) -> st.SearchStrategy[Life]:
+    """Return those of programs with shapes that strangers' programs have; some of closures."""
+    return st.one_of(
+        *(of_random_programs(language) for _ in range(4)), of_layers(), of_closures()
+    ).flatmap(lives_of)
+
+
 @st.composite
-def lives(draw: Draw) -> Life:
-    """Those of a random, layered or closed program, whose updates become events."""
-    made: Random = draw(st.one_of(of_random_programs(), of_layers(), of_closures()))
+def lives_of(draw: Draw, made: Random) -> Life:
+    """Let a history's updates become events; what is tried may be done after all."""
     program, updates = made
     pool = tuple(dict.fromkeys(program.rules))
+    twice = frozenset(n for n, rule in enumerate(pool) if program.rules.count(rule) > 1)
     first = rules = frozenset(n for n in range(len(pool)) if draw(st.integers(0, 3)))
-    events = []
+    facts = program.facts
+    if draw(st.integers(0, 5)) == 5:  # the rules come later, and all facts with them or after
+        first = rules = frozenset()
+        facts = facts[: draw(st.sampled_from((0, 0, 1)))]
+    events: list[Event] = []
     for update in updates:
         event = draw(events_of(update, rules, len(pool)))
+        if not rules and not events:
+            event = replace(event, rules=frozenset(range(len(pool))) - event.again)
+        if event.rules != rules and draw(st.booleans()):
+            events.append(replace(event, ends="dry run", then="stay"))
         events.append(event)
-        rules = event.rules if event.is_kept else rules
-    return Life(pool, first, program.facts, tuple(events), draw(st.booleans()))
+        if event.ends == "dry run" and draw(st.booleans()):
+            events.append(replace(event, ends="commit", then="stay"))
+        rules = events[-1].rules if events[-1].is_kept else rules
+    return Life(
+        pool,
+        first,
+        facts,
+        tuple(events),
+        draw(st.booleans()),
+        twice & first,
+        draw(st.sampled_from(WAYS_IN)),
+        draw(st.booleans()),
+    )
 
 
 @st.composite
@@ -85,6 +123,8 @@ def events_of(draw: Draw, update: Update, rules: frozenset[int], pool: int) -> E
         draw(sizes(1, 40)),
         draw(st.sampled_from(OPENINGS)),
         draw(st.booleans()),
+        frozenset(n for n in range(pool) if draw(st.integers(0, 9)) == 9),
+        draw(st.booleans()),
     )
 
 
@@ -96,10 +136,13 @@ def show(life: Life) -> str:
     """Return a life as text, for failures."""
     lines = ["pool:", *numbered(life.pool)]
     lines += [f"rules {sorted(life.rules)}, {'in a store' if life.has_store else 'in memory'}"]
+    lines += [f"twice {sorted(life.twice)}, given as {life.way_in}"]
+    lines += ["thresholds are low"] if life.low_thresholds else []
     lines += [program_text(Program(facts=life.facts))]
     for event in life.events:
         how = f"{event.ends} (at {event.fails_at}), {event.algorithm}, then {event.then}"
         how += f", rules {sorted(event.rules)}{', facts as text' if event.as_text else ''}"
+        how += f", again {sorted(event.again)}{', rows twice' if event.rows_twice else ''}"
         update = event.update
         lines += [how, f"  - {facts(update.delete)}", f"  + {facts(update.insert)}"]
     return "\n".join(lines)

@@ -1,14 +1,10 @@
-"""Random programs and facts: small, shrinkable, stratified by construction.
+"""Random programs: small, shrinkable, stratified by construction.
 
-Every predicate has a level. A rule of level n reads positively what is at most n, and reads under
-NOT or AGGREGATE only what is below n; predicates of one level may therefore depend on each other.
-Arithmetic in recursion is fenced by a FILTER, so that every materialisation is finite.
+Rules keep to the levels of `signatures`. Arithmetic in recursion is fenced by a FILTER, so that
+every materialisation is finite. Some programs also have the shapes of `shapes`.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass, field
-from typing import Any
 
 from hypothesis import strategies as st
 
@@ -30,125 +26,20 @@ from stratalog.lang.syntax import (
     Rule,
     Variable,
 )
-from stratalog.lang.terms import DECIMAL, DOUBLE, INTEGER, IRI_KIND, RDF_TYPE, STRING, Term
-
-Draw = Any  # what Hypothesis hands to a composite strategy
-NAMESPACE = "http://example.org/"
-NAMES = tuple(Variable(name) for name in "xyzw")
-
-
-def iri(name: str) -> Term:
-    return Term(IRI_KIND, NAMESPACE + name)
-
-
-def integer(value: int) -> Term:
-    return Term(INTEGER, str(value))
-
-
-INTEGERS = tuple(integer(n) for n in range(4))
-RESOURCES = (*map(iri, ("a", "b", "c", "C", "P")), RDF_TYPE)
-STRINGS = tuple(Term(STRING, text) for text in ("a", "b", "ab", "1", ""))
-FRACTIONS = (
-    *(Term(DECIMAL, t) for t in ("1.0", "0.5")),
-    *(Term(DOUBLE, t) for t in ("1.0E0", "2.5E-1")),
+from stratalog.lang.terms import IRI_KIND, RDF_TYPE, STRING
+from tests import shapes
+from tests.signatures import (
+    FULL,
+    NAMES,
+    STRINGS,
+    Draw,
+    Language,
+    Signature,
+    datasets,
+    integer,
+    rarely,
+    signatures,
 )
-POOLS = (
-    INTEGERS,
-    RESOURCES,
-    INTEGERS[:3] + RESOURCES[:2],
-    STRINGS + INTEGERS[:2],
-    FRACTIONS + INTEGERS,
-)
-PEER_POOLS = POOLS[:3]
-
-ARITIES = st.sampled_from((2, 2, 2, 1, 1, 3, 0, 4, 2, 1, 5, 8))
-RDF_NAMES = st.sampled_from(
-    [
-        Predicate(f"<{NAMESPACE}{name}>", arity)
-        for name, arity in (("C", 1), ("P", 2), ("C", 2), ("D", 1))
-    ]
-)
-
-
-@dataclass(frozen=True)
-class Language:
-    """Which features a random program may use, so that a peer who lacks one can still take part."""
-
-    pools: tuple[tuple[Term, ...], ...] = POOLS
-    negation: bool = True
-    builtins: bool = True
-    outer_filters: bool = True  # a FILTER inside NOT compares with a variable from outside
-    functions: tuple[str, ...] = ("COUNT", "SUM", "MIN", "MAX", "AVG")
-    triples: bool = True
-
-
-FULL = Language()
-
-
-@dataclass
-class Signature:
-    """The predicates of a program with their levels, its constants, its use of triple atoms."""
-
-    levels: dict[Predicate, int]
-    constants: tuple[Term, ...]
-    triples: str  # "none", "read" or "write": what `[?x, ?p, ?y]` is used for
-    language: Language = field(default=FULL)
-
-    def up_to(self, level: int) -> list[Predicate]:
-        return [p for p, n in self.levels.items() if n <= level]
-
-    def below(self, level: int) -> list[Predicate]:
-        """What may stand under NOT or AGGREGATE; once any triple can be written, none of them."""
-        lower = self.up_to(level - 1)
-        return [p for p in lower if self.triples != "write" or not _is_rdf(p)]
-
-
-def _is_rdf(predicate: Predicate) -> bool:
-    return predicate == TRIPLE or predicate.name.startswith("<")
-
-
-# ---- Signatures and facts ----------------------------------------------------------------------
-
-
-@st.composite
-def signatures(draw: Draw, language: Language = FULL) -> Signature:
-    levels: dict[Predicate, int] = {}
-    for number, level in enumerate(
-        (0, 0, *draw(st.lists(st.integers(0, 3), min_size=1, max_size=5)))
-    ):
-        if draw(st.integers(0, 3)) == 0:
-            levels.setdefault(draw(RDF_NAMES), level)
-        else:
-            levels[Predicate("pqrstuv"[number], draw(ARITIES))] = level
-    uses = draw(st.sampled_from(("none",) * 6 + ("read", "write"))) if language.triples else "none"
-    if uses != "none":
-        levels = {
-            p: min(n, 1) if _is_rdf(p) and uses == "read" else 1 if _is_rdf(p) else n
-            for p, n in levels.items()
-        }
-        levels[TRIPLE] = 1
-    constants = draw(st.sampled_from(language.pools))
-    return Signature(levels, constants + (RESOURCES[3:] if uses == "write" else ()), uses, language)
-
-
-def rows_of(predicate: Predicate, signature: Signature) -> st.SearchStrategy[Atom]:
-    """Return a strategy for facts of the predicate: few constants, so that many collide."""
-    term = st.sampled_from(signature.constants[:3] * 3 + signature.constants)
-    return st.tuples(*[term] * predicate.arity).map(lambda args: Atom(predicate, args))
-
-
-@st.composite
-def datasets(draw: Draw, signature: Signature) -> list[Atom]:
-    """Facts mostly of the predicates that rules do not derive."""
-    facts: list[Atom] = []
-    for predicate, level in signature.levels.items():
-        given = level == 0 or _is_rdf(predicate) or _rarely(draw)
-        if given and predicate != TRIPLE:
-            rows = rows_of(predicate, signature)
-            least = min(2 * predicate.arity, 5)  # enough for most bodies to match
-            facts += draw(st.lists(rows, min_size=least, max_size=9, unique=True))
-    return facts
-
 
 # ---- Rules -------------------------------------------------------------------------------------
 
@@ -200,7 +91,7 @@ def negations(draw: Draw, signature: Signature, level: int, bound: list[Variable
     below = signature.below(level)
     body: list[Literal] = list(draw(st.lists(atoms(signature, below), min_size=1, max_size=2)))
     local = [v for v in variables_of(body) if v not in bound]
-    if signature.language.outer_filters and local and bound and _rarely(draw):
+    if signature.language.outer_filters and local and bound and rarely(draw):
         order = Call("<", (draw(st.sampled_from(local)), draw(st.sampled_from(bound))))
         body.append(Filter(order))
     if local and draw(st.integers(0, 2)) == 2:
@@ -277,19 +168,15 @@ def bodies(draw: Draw, signature: Signature, level: int) -> list[Literal]:
         draw(st.lists(atoms(signature, signature.up_to(level)), min_size=1, max_size=3))
     )
     language = signature.language
-    if language.functions and any(p.arity for p in signature.below(level)) and _rarely(draw):
+    if language.functions and any(p.arity for p in signature.below(level)) and rarely(draw):
         body.append(draw(aggregates(signature, level, len(body))))
-    if language.builtins and variables_of(body) and _rarely(draw):
+    if language.builtins and variables_of(body) and rarely(draw):
         body += draw(binds(signature, variables_of(body), Variable("m")))
-    if language.builtins and variables_of(body) and _rarely(draw):
+    if language.builtins and variables_of(body) and rarely(draw):
         body.append(draw(filters(signature, variables_of(body))))
     if language.negation and signature.below(level) and draw(st.integers(0, 2)) == 2:
         body.append(draw(negations(signature, level, variables_of(body))))
     return body
-
-
-def _rarely(draw: Draw) -> bool:
-    return bool(draw(st.integers(0, 3)) == 3)
 
 
 @st.composite
@@ -297,7 +184,7 @@ def rules(draw: Draw, signature: Signature, head: Predicate) -> Rule:
     level = signature.levels[head]
     body = draw(bodies(signature, level))
     heads = [head]
-    if _rarely(draw):
+    if rarely(draw):
         heads.append(draw(st.sampled_from(_derivable(signature, level))))
     terms: list[Argument] = [*variables_of(body) * 4, *signature.constants[:2]]
     written: list[Head] = []
@@ -317,7 +204,7 @@ def _derivable(signature: Signature, level: int) -> list[Predicate]:
 
 
 @st.composite
-def shapes(draw: Draw, signature: Signature, head: Predicate) -> list[Rule]:
+def closures(draw: Draw, signature: Signature, head: Predicate) -> list[Rule]:
     """Rules with algorithms of their own: closures, symmetric relations, cyclic bodies."""
     x, y, z, w = NAMES
     base = draw(
@@ -348,6 +235,10 @@ def shapes(draw: Draw, signature: Signature, head: Predicate) -> list[Rule]:
 # ---- Programs ----------------------------------------------------------------------------------
 
 
+World = tuple[Program, tuple[shapes.Block, ...]]
+"""A program with its explicit facts, and facts that come and go together."""
+
+
 @st.composite
 def programs(draw: Draw, language: Language = FULL) -> Program:
     """A stratified program with its explicit facts."""
@@ -355,16 +246,26 @@ def programs(draw: Draw, language: Language = FULL) -> Program:
     return program
 
 
+def programs_over(signature: Signature) -> st.SearchStrategy[Program]:
+    return worlds_over(signature).map(lambda world: world[0])
+
+
 @st.composite
-def programs_over(draw: Draw, signature: Signature) -> Program:
-    made: list[Rule] = []
+def worlds_over(draw: Draw, signature: Signature) -> World:
     heads = [p for n in range(1, 4) for p in _derivable(signature, n)] or _derivable(signature, 0)
+    made: list[Rule] = []
     for head in heads + draw(st.lists(st.sampled_from(heads), max_size=3)):
-        if head.arity == 2 and _rarely(draw):
-            made += draw(shapes(signature, head))
+        if head.arity == 2 and rarely(draw):
+            made += draw(closures(signature, head))
         else:
             made.append(draw(rules(signature, head)))
-    return Program(rules=tuple(made), facts=tuple(draw(datasets(signature))))
+    shape = shapes.Shape()
+    plain = [head for head in heads if head != TRIPLE]
+    if plain and (signature.language.foreign or rarely(draw)):
+        shape = shapes.draw_shapes(draw, signature, plain, 3 if signature.language.foreign else 1)
+    said = shapes.said_otherwise(draw, [*made, *shape.rules])
+    given = dict.fromkeys((*draw(datasets(signature)), *shape.facts))
+    return Program(rules=tuple(said), facts=tuple(given)), shape.blocks
 
 
 def program_text(program: Program) -> str:

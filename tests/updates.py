@@ -19,16 +19,9 @@ from stratalog.lang.parse import parse_program
 from stratalog.lang.syntax import TRIPLE, Atom, Predicate, Program, Rule
 from stratalog.lang.terms import Term
 from tests.naive import Fact, explicit_facts
-from tests.strategies import (
-    FULL,
-    INTEGERS,
-    Draw,
-    Language,
-    integer,
-    programs_over,
-    rows_of,
-    signatures,
-)
+from tests.shapes import Block
+from tests.signatures import FULL, INTEGERS, Draw, Language, integer, rows_of, signatures
+from tests.strategies import worlds_over
 
 
 @dataclass(frozen=True)
@@ -58,18 +51,30 @@ def sizes(least: int, most: int) -> st.SearchStrategy[int]:
     return st.sampled_from(range(least, most + 1))
 
 
+Facts = frozenset[Fact]
+
+
 @st.composite
 def updates(
-    draw: Draw, fact: st.SearchStrategy[Fact], explicit: frozenset[Fact], known: frozenset[Fact]
+    draw: Draw,
+    fact: st.SearchStrategy[Fact],
+    explicit: Facts,
+    known: Facts,
+    blocks: Sequence[Facts] = (),
 ) -> Update:
-    """An update of few facts, of every second one or of all that were ever explicit."""
+    """An update of few facts, of a block, of every second one or of all that were ever explicit."""
     some = st.one_of(st.sampled_from(sorted(known)), fact) if known else fact
-    size = draw(st.sampled_from(("few",) * 4 + ("half", "all")))
+    kinds = ("few",) * 4 + ("half", "all") + ("block",) * (5 if blocks else 0)
+    size = draw(st.sampled_from(kinds))
     insert, delete = (frozenset(draw(some) for _ in range(draw(sizes(0, 4)))) for _ in range(2))
     if size == "all":
         insert, delete = draw(st.sampled_from(((insert, explicit), (known, delete))))
     elif size == "half":
         delete |= frozenset(sorted(explicit)[draw(st.integers(0, 1)) :: 2])
+    elif size == "block":
+        block = draw(st.sampled_from(blocks))
+        comes, goes = (insert | block, delete), (insert, delete | block)
+        insert, delete = draw(st.sampled_from((comes, comes, goes)))
     return Update(
         insert,
         delete,
@@ -79,12 +84,15 @@ def updates(
     )
 
 
-def steps(draw: Draw, program: Program, fact: st.SearchStrategy[Fact]) -> list[Update]:
+def steps(
+    draw: Draw, program: Program, fact: st.SearchStrategy[Fact], blocks: Sequence[Block] = ()
+) -> list[Update]:
     """Draw updates one after the other; much of what goes comes back later."""
+    together = [frozenset(map(_fact, block)) for block in blocks]
     explicit = known = frozenset(explicit_facts(program))
     made = []
     for _ in range(draw(sizes(1, 5))):
-        step = draw(updates(fact, explicit, known))
+        step = draw(updates(fact, explicit, known, together))
         made.append(step)
         explicit = step.after(explicit)
         known |= step.insert
@@ -98,9 +106,9 @@ def _fact(atom: Atom) -> Fact:
 @st.composite
 def of_random_programs(draw: Draw, language: Language = FULL) -> Random:
     signature = draw(signatures(language))
-    program = draw(programs_over(signature))
+    program, blocks = draw(worlds_over(signature))
     atom = st.one_of([rows_of(p, signature) for p in signature.levels if p != TRIPLE])
-    return program, steps(draw, program, atom.map(_fact))
+    return program, steps(draw, program, atom.map(_fact), blocks)
 
 
 # ---- Layers of recursion -----------------------------------------------------------------------

@@ -11,12 +11,12 @@ from stratalog.errors import ProgramError
 from stratalog.lang.parse import parse_program
 from stratalog.lang.syntax import Program
 from stratalog.plan.program import plan_program
-from tests import naive, oracles, strategies
+from tests import naive, oracles, signatures, strategies
 
 Peer = Callable[[Program], set[naive.Fact]]
 PEERS = {"clingo": oracles.clingo_facts, "nemo": oracles.nemo_facts}
-LANGUAGE = strategies.Language(
-    pools=strategies.PEER_POOLS, functions=("COUNT", "SUM", "MIN", "MAX"), outer_filters=False
+LANGUAGE = signatures.Language(
+    pools=signatures.PEER_POOLS, functions=("COUNT", "SUM", "MIN", "MAX"), outer_filters=False
 )
 
 

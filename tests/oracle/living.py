@@ -24,13 +24,17 @@ from stratalog.knowledge.rounds import Rounds
 from stratalog.lang.syntax import Atom, Predicate, Program
 from stratalog.lang.values import python_value
 from stratalog.pipeline import commit
+from stratalog.plan.program import predicates_of
 from stratalog.reason import auto
 from tests import lives, naive
 from tests.lives import Event, Life
 from tests.naive import Fact
 from tests.oracle.histories import ColumnarFacts, CutShortError, History, ReferenceFacts, check
+from tests.strategies import program_text
+from tests.thresholds import lowered
 
 Facts = frozenset[Fact]
+Rows = list[tuple[object, ...]]
 State = tuple[tuple[int, ...], Facts]
 """The numbers of the rules that hold, in their order, and the explicit facts."""
 
@@ -41,7 +45,7 @@ class Judge:
     def __init__(self, life: Life) -> None:
         self._life = life
         explicit = frozenset(naive.explicit_facts(Program(facts=life.facts)))
-        self.first: State = tuple(sorted(life.rules)), explicit
+        self.first: State = tuple(sorted((*life.rules, *life.twice))), explicit
         ever = self.first[1].union(*(event.update.insert for event in life.events))
         self._predicates = {predicate for predicate, _ in ever}
         self._history = cache(self._made)
@@ -233,9 +237,8 @@ class Living:
 
     def live(self) -> None:
         """Live to the end, and fail at the first step that is wrong."""
-        program = Program(self._life.program(self._state[0]).rules, self._life.facts)
         store = {"store": self._path} if self._life.has_store else {}
-        self.kb = sl.materialise(program, engine=self._engine, **store)
+        self.kb = sl.materialise(*self._at_first(), engine=self._engine, **store)
         self._check()
         for event in self._life.events:
             self._meet(event)
@@ -243,6 +246,14 @@ class Living:
             getattr(self, "_" + event.then.replace(" ", "_"))()
             self._check()
         self._look_back()
+
+    def _at_first(self) -> tuple[Any, Any]:
+        """Return rules and facts as they are given at first."""
+        rules, facts = self._life.program(self._state[0]).rules, self._life.facts
+        if self._life.way_in == "tables" and not two_arities(predicates_of(Program(rules, facts))):
+            return Program(rules), as_rows(facts)
+        program = Program(rules, facts)
+        return (program_text(program) if self._life.way_in == "text" else program), None
 
     def _check(self) -> None:
         self._judge.check(self.kb, self._state)
@@ -270,14 +281,15 @@ class Living:
         """Update, or ask what an update would do."""
         rules, explicit = self._state
         update = event.update
-        turned = event.rules.difference(rules), set(rules) - event.rules
+        turned = event.rules.difference(rules) | event.again & event.rules, set(rules) - event.rules
         more, fewer = (self._life.program(sorted(some)) for some in turned)
         insert, delete = (given(some) for some in (update.insert, update.delete))
         wish: dict[str, Any] = {"maintenance": self._algorithm(event)}
         if event.as_text or has_two_arities(update.insert | update.delete | explicit, self.kb):
             more, fewer = Program(more.rules, insert), Program(fewer.rules, delete)
         else:
-            wish |= {"insert": as_rows(insert), "delete": as_rows(delete)}
+            rows = (as_rows(some, event.rows_twice) for some in (insert, delete))
+            wish |= dict(zip(("insert", "delete"), rows, strict=True))
         wish |= {"add_rules": more} if more.rules or more.facts else {}
         wish |= {"remove_rules": fewer} if fewer.rules or fewer.facts else {}
         return (self.kb.what_if if event.ends == "dry run" else self.kb.update)(**wish)
@@ -339,23 +351,28 @@ def given(facts: Iterable[Fact]) -> tuple[Atom, ...]:
     return tuple(Atom(predicate, args) for predicate, args in sorted(facts))
 
 
-def as_rows(facts: Iterable[Atom]) -> list[dict[str, list[tuple[object, ...]]]]:
+def as_rows(
+    facts: Iterable[Atom], twice: bool = False
+) -> list[dict[str, list[tuple[object, ...]]]]:
     """Return the facts as a user gives them; a name with two arities needs two tables."""
     found: dict[Predicate, list[tuple[object, ...]]] = defaultdict(list)
     for fact in facts:
         found[fact.predicate].append(tuple(python_value(term) for term in fact.args))
-    return [{predicate.name: values} for predicate, values in found.items()]
+    return [{predicate.name: values * (1 + twice)} for predicate, values in found.items()]
 
 
 def has_two_arities(facts: Iterable[Fact], kb: sl.KnowledgeBase) -> bool:
     """Tell whether a name stands for two predicates: a table does not tell its arity."""
-    known = {*kb.visible(), *kb._mentioned, *(predicate for predicate, _ in facts)}
+    return two_arities({*kb.visible(), *kb._mentioned, *(predicate for predicate, _ in facts)})
+
+
+def two_arities(known: set[Predicate]) -> bool:
     return len({predicate.name for predicate in known}) < len(known)
 
 
 def live(life: Life, engine: str, folder: Path) -> None:
     """Live a life in a folder; what the judge finds too large is not lived."""
-    with Living(life, engine, folder) as living:
+    with lowered(low=life.low_thresholds), Living(life, engine, folder) as living:
         living.live()
 
 

@@ -64,6 +64,7 @@ KINDS: dict[str, tuple[st.SearchStrategy[Any], Judge]] = {
     "modules": (updates.of_modules(), judge_modules),
     "mixed": (updates.of_mixed_modules(), judge_mixed),
     "lives": (lives.lives(), judge_life),
+    "foreign": (lives.foreign_lives(), judge_life),
 }
 
 

@@ -20,7 +20,7 @@ from stratalog.plan.rules import Stratum
 from stratalog.reason import seminaive
 from stratalog.reason.module import Functions, functions
 from tests.oracle.histories import HOSTS, Fact
-from tests.strategies import integer
+from tests.signatures import integer
 
 Pairs = set[tuple[int, int]]
 

@@ -31,7 +31,7 @@ from tests.oracle.histories import (
     without_modules,
 )
 from tests.oracle.spark_facts import SparkFacts
-from tests.strategies import Language
+from tests.signatures import Language
 from tests.updates import Update
 
 APART = Language(triples=False)  # triples are one relation, whatever their names

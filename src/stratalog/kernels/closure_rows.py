@@ -25,13 +25,14 @@ from stratalog.kernels.closure_store import (
 )
 from stratalog.kernels.jit import kernel
 from stratalog.kernels.rows import EMPTY
+from stratalog.kernels.sizes import sized
 from stratalog.kernels.status import DONE, PAUSED, STUCK
 
 PENDING = np.uint32(0xFFFFFFFE)  # the column of a node that is to get one
 TOUCHED, FRESH = np.uint8(1), np.uint8(2)  # edges of the node changed; its row did
 SPARSE = 8  # words of a row per run, from which runs are merged without bits
 RUN_WORDS = 2  # words of a row per run, from which it is kept as runs; not more than SPARSE
-LONG = 32  # neighbours that are too many to be sorted one by one
+LONG = sized(32, 2)  # neighbours that are too many to be sorted one by one
 _RUNS_PER_WORD = 32
 _0, _1, _6, _32 = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(32)
 _63, _64 = np.uint64(63), np.uint64(64)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from stratalog.errors import EngineError
 from stratalog.facts.interrupts import delivered
 from stratalog.facts.labels import I
+from stratalog.kernels.sizes import sized
 from stratalog.knowledge.reading import Reading, Taken, take
 from stratalog.lang.syntax import Predicate
 from stratalog.pipeline.naming import plain_names
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from stratalog.pipeline.publish import Published, Relation
 
 
-AT_ONCE = 1 << 19  # rows
+AT_ONCE = sized(1 << 19, 4)  # rows
 
 
 def frame(self: KnowledgeBase, name: str, spark: SparkSession | None = None) -> DataFrame:

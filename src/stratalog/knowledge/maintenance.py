@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from stratalog.facts.engine import Engine
+from stratalog.kernels.sizes import sized
 from stratalog.knowledge.adapters import Host
 from stratalog.lang.syntax import Predicate
 from stratalog.plan.rules import PlannedRule, Stratum
@@ -34,7 +35,7 @@ SECONDS_PER_MARK = 3e-8
 """About what it takes to delete a fact and to add it again, without its rules."""
 
 
-MOST_USES = 64
+MOST_USES = sized(64, 2)
 """Updates after which facts are counted again, even if relations take the same room."""
 
 

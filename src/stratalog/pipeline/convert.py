@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stratalog.errors import DataError
+from stratalog.kernels.sizes import sized
 from stratalog.lang.terms import (
     BOOLEAN,
     DATE,
@@ -47,8 +48,8 @@ NOT_IN_IRIS = r'[\x00-\x20<>"{}|^`\\]'
 SURE_INTEGER = r"^(0|-?[1-9][0-9]*)$"  # spelled canonically
 SURE_DOUBLE = r"^-?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 SURE_IRI_TERM = r'^<[^\x00-\x20<>"{}|^`\\]*>$'
-WORTH_ARROW = 8  # rows from which Arrow is quicker than looking at each
-WORTH_ENCODING = 256  # rows from which looking at distinct values alone is quicker
+WORTH_ARROW = sized(8, 2)  # rows from which Arrow is quicker than looking at each
+WORTH_ENCODING = sized(256, 3)  # rows from which looking at distinct values alone is quicker
 NULL_TYPES = frozenset({"NoneType", "NaTType", "NAType"})
 ARROW_OF = {str: pa.large_string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
 SCALARS = frozenset({INTEGER, DECIMAL, DOUBLE, BOOLEAN, DATE, DATETIME})

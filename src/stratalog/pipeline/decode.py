@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stratalog.errors import DataError
+from stratalog.kernels.sizes import sized
 from stratalog.lang.syntax import Column, Declaration
 from stratalog.lang.terms import Term
 from stratalog.lang.values import python_value, spell
@@ -30,8 +31,8 @@ from stratalog.pipeline.tables import TYPE_KEY
 from stratalog.pipeline.unread import READERS
 
 LONGEST_STRING_ARRAY = (1 << 31) - 1  # bytes of one Arrow string array
-ROWS_AT_ONCE = 1 << 16
-MANY = 8  # constants per id: above, it is better not to look at all constants
+ROWS_AT_ONCE = sized(1 << 16, 3)
+MANY = sized(8, 1)  # constants per id: above, it is better not to look at all constants
 
 
 def decode_table(

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from stratalog.kernels.sizes import sized
 from stratalog.lang.names import predicate_name
 from stratalog.lang.syntax import Predicate
 from stratalog.lang.terms import STRING, Term
@@ -26,8 +27,8 @@ from stratalog.pipeline.tables import OWN_TYPE, Source, Vocabulary, block_of, ch
 
 Ids = npt.NDArray[np.uint32]
 
-FEW = 16  # rows: calls into Arrow take longer than the rows themselves
-MOST = 1 << 16  # rows: reading more takes so long that calls do not matter
+FEW = sized(16, 1)  # rows: calls into Arrow take longer than the rows themselves
+MOST = sized(1 << 16, 8)  # rows: reading more takes so long that calls do not matter
 
 
 class _Table(NamedTuple):

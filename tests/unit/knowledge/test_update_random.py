@@ -16,7 +16,7 @@ from stratalog.lang.syntax import TRIPLE, Atom, Predicate, Program
 from stratalog.lang.values import python_value
 from stratalog.pipeline import commit
 from stratalog.plan.program import predicates_of
-from tests import strategies
+from tests import signatures, strategies
 
 ALGORITHMS = ("auto", "counting", "dred", "dred-c", "bf", "bf-c", "rematerialise")
 Facts = set[Atom]
@@ -34,11 +34,11 @@ def rows(facts: Facts) -> list[dict[str, list[tuple[object, ...]]]]:
 @st.composite
 def histories(draw: Any) -> tuple[Program, list[tuple[Facts, Facts]]]:
     """A program with facts, and updates that insert some of what may be, and delete others."""
-    signature = draw(strategies.signatures())
+    signature = draw(signatures.signatures())
     program = draw(strategies.programs_over(signature))
     used = predicates_of(program).union(signature.levels)
     assume(len({p.name for p in used}) == len(used))  # a table does not tell its arity
-    fact = st.one_of([strategies.rows_of(p, signature) for p in signature.levels if p != TRIPLE])
+    fact = st.one_of([signatures.rows_of(p, signature) for p in signature.levels if p != TRIPLE])
     known = [st.sampled_from(program.facts)] if program.facts else []
     facts = st.sets(st.one_of([fact, *known]), max_size=5)
     return program, draw(st.lists(st.tuples(facts, facts), min_size=1, max_size=4))

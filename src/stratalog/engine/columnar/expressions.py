@@ -26,6 +26,7 @@ from stratalog.engine.columnar.expression_columns import (
 )
 from stratalog.engine.columnar.expression_numbers import Numbers
 from stratalog.facts.terms import Array, Terms
+from stratalog.kernels.sizes import sized
 from stratalog.lang import builtins, effort
 from stratalog.lang.builtins_values import FALSE, TRUE, number_of
 from stratalog.lang.syntax import Call, Expression, Variable
@@ -34,8 +35,8 @@ from stratalog.lang.terms import INTEGER, XSD, Term
 from stratalog.lang.values_numbers import double_text
 
 ERROR = np.uint32(0xFFFFFFFF)
-_CHUNK = 1 << 16  # so many rows are terms of Python at a time
-_CHECKED = 1 << 9  # rows after which limits are looked at; long texts and numbers do so themselves
+_CHUNK = sized(1 << 16, 3)  # so many rows are terms of Python at a time
+_CHECKED = sized(1 << 9, 2)  # rows after which limits are looked at; long texts do so themselves
 
 Columns = Mapping[Variable, Ids]
 

@@ -9,11 +9,12 @@ import numpy as np
 
 from stratalog.engine.columnar.expression_columns import Ids, Integers, Mask
 from stratalog.kernels import groups as k
+from stratalog.kernels.sizes import sized
 
-ROWS = 1 << 18  # handed to a kernel together: what is read of them stays in the cache
+ROWS = sized(1 << 18, 5)  # handed to a kernel together: what is read of them stays in the cache
 TABLE_PER_ROW = 8  # a table with so many places per row is still better than hashing
 BITS_PER_ROW = 64
-FIRST_SLOTS = 1 << 12
+FIRST_SLOTS = sized(1 << 12, 1 << 8)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ from stratalog.facts.terms import Array, Terms
 from stratalog.kernels import groups as k
 from stratalog.kernels import number_texts as texts
 from stratalog.kernels import sums
+from stratalog.kernels.sizes import sized
 from stratalog.lang import effort
 from stratalog.lang.builtins_values import INTEGER_RANK, ExpressionError, number_term
 from stratalog.lang.reductions import average_of_integers, reduce_terms, total_order
@@ -47,9 +48,9 @@ Bits = npt.NDArray[np.uint64]
 Bytes = npt.NDArray[np.uint8]
 Read = Callable[[Ids], Column]
 
-_CHUNK = 1 << 16  # so many rows are terms of Python at a time
-_TEXTS = 1 << 20  # written together
-_FEW = 2048  # groups whose limbs stay in the cache
+_CHUNK = sized(1 << 16, 3)  # so many rows are terms of Python at a time
+_TEXTS = sized(1 << 20, 3)  # written together
+_FEW = sized(2048, 2)  # groups whose limbs stay in the cache
 _LOWER = np.int64(0xFFFFFFFF)
 _LARGEST = 10**18 - 1  # the upper halves of 2**32 of them cannot overflow
 _MOST_DIGITS = 9  # after the dot: so many of the unit times 2**32 do not overflow

@@ -33,7 +33,7 @@ OUT = 8 * k.BLOCK  # derived facts merged together: small enough for the cache
 WORK_SLICE = sized(
     2_000_000, 7
 )  # rows visited per kernel call: well below a second, so that Ctrl-C works
-MOST_JOINED = 512  # groups of plans kept; more means that they do not repeat
+MOST_JOINED = sized(512, 2)  # groups of plans kept; more means that they do not repeat
 EXPECTED = sized(1024, 2)  # facts to start from for whose heads room is made first
 MUCH = sized(50_000, 1)  # facts to start from that are worth another thread
 

@@ -9,11 +9,12 @@ import numpy.typing as npt
 
 from stratalog.facts.labels import LABELS
 from stratalog.facts.sets import FactSet, Label, Meet, Minus, Over, Union
+from stratalog.kernels.sizes import sized
 from stratalog.lang.syntax import Predicate
 
 Table = npt.NDArray[np.bool_]
 
-MOST_CONSTANTS = 256
+MOST_CONSTANTS = sized(256, 2)
 """Algorithms have a few sets each, made once; the others are made for one question."""
 
 

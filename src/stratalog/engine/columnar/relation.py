@@ -16,12 +16,13 @@ from stratalog.engine.columnar.segments import Segments
 from stratalog.engine.columnar.view import View
 from stratalog.errors import EngineError
 from stratalog.kernels import find, memory, modes, plan
+from stratalog.kernels.sizes import sized
 from stratalog.lang.syntax import Predicate
 
 Ids = npt.NDArray[np.uint32]
 Account = Callable[[int], None]
 
-SAMPLE = 4096  # rows looked at for an estimate
+SAMPLE = sized(4096, 4)  # rows looked at for an estimate
 HUGE = 1 << 22  # bytes of the smallest array that NumPy asks huge pages for
 NONE: Ids = np.empty(0, np.uint32)
 
