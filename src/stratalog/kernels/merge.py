@@ -55,6 +55,7 @@ from stratalog.kernels.rows import (
     EMPTY,
     NEIGHBOURS,
     hash_step,
+    is_crowded,
     is_same,
     segment_of,
     slot_of,
@@ -160,7 +161,9 @@ def _merge_narrow(d, lane, firsts, seconds, weights, begin, end, mode, ahead):
                 row = slots[slot]
             if row == EMPTY:
                 used = segments[at + np.uint64(SEGMENT_ROWS)]
-                if used >= segments[at + np.uint64(SEGMENT_ROOM)]:
+                if used >= segments[at + np.uint64(SEGMENT_ROOM)] or is_crowded(
+                    slot, places[k - i], used, n_slots
+                ):
                     lane[LANE_STOP] = np.int64(at) // SEGMENT_WIDTH
                     stopped = True
                     i = k
@@ -243,7 +246,8 @@ def _merge_any(d, lane, facts, weights, begin, end, mode):
         at = segment_of(d, h, facts[leading, k] if arity > 0 else np.uint32(0))
         n_slots = np.uint64(segments[at + np.uint64(SEGMENT_N_SLOTS)])
         slots = u32(segments[at], n_slots)
-        slot = slot_of(h, n_slots)
+        home = slot_of(h, n_slots)
+        slot = home
         row = slots[slot]
         while row != EMPTY and not is_same(d, row, facts, k):
             slot += np.uint64(1)
@@ -251,13 +255,16 @@ def _merge_any(d, lane, facts, weights, begin, end, mode):
                 slot = np.uint64(0)
             row = slots[slot]
         if row == EMPTY:
-            if segments[at + np.uint64(SEGMENT_ROWS)] >= segments[at + np.uint64(SEGMENT_ROOM)]:
+            used = segments[at + np.uint64(SEGMENT_ROWS)]
+            if used >= segments[at + np.uint64(SEGMENT_ROOM)] or is_crowded(
+                slot, home, used, n_slots
+            ):
                 lane[LANE_STOP] = np.int64(at) // SEGMENT_WIDTH
                 return k
             if d[ROWS] == capacity:
                 lane[LANE_STOP] = NO_ROOM
                 return k
-            segments[at + np.uint64(SEGMENT_ROWS)] += 1
+            segments[at + np.uint64(SEGMENT_ROWS)] = used + 1
             row = np.uint32(d[ROWS])
             d[ROWS] += 1
             for c in range(arity):

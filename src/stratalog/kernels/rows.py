@@ -38,6 +38,8 @@ _SHIFT = np.uint64(32)
 NEIGHBOURS = np.uint64(sized(6, 1))  # bits: so many constants in a row share a segment, or a page
 CLUSTERS = np.uint64(sized(8, 2))  # parts of a segment's slots, each a fit for the cache
 _IN_PAGE = np.uint64((1 << int(NEIGHBOURS)) - 1)
+FAR = np.uint64(sized(256, 4))  # slots by which no row misses its own in a table as full as ours
+_CROWDED = np.uint64(4)  # bits: a segment with 16 slots for each row need not grow
 
 
 @kernel
@@ -50,6 +52,18 @@ def hash_step(h, value):
 def slot_of(h, n_slots):
     """Return a slot for a hash: multiply-shift on the upper half, for any table size."""
     return ((h >> _SHIFT) * np.uint64(n_slots)) >> _SHIFT
+
+
+@kernel
+def is_crowded(slot, home, used, n_slots):
+    """Return whether an empty slot is so far from a row's own that its segment should grow.
+
+    Facts that come in the order of their hashes, as rows that were clustered once do, fill one
+    part of the slots first. If the segment only grew when all of it is full, each of them would
+    pass by all before it.
+    """
+    off = slot - home if slot >= home else slot + n_slots - home
+    return off > FAR and np.uint64(used) << _CROWDED > n_slots
 
 
 @kernel
