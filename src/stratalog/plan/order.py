@@ -203,9 +203,11 @@ class _Search:
 
     def _share(self, i: int) -> float:
         """Return which part of an atom's facts is in the set that it is read from."""
-        rows = self._statistics.rows(self._body[i].predicate)
         start = self._version.start
-        if self._delta_rows is None or start is None or not rows:
+        if self._delta_rows is None or start is None:
+            return 1.0
+        rows = self._statistics.rows(self._body[i].predicate)
+        if not rows:
             return 1.0
         if self._body[i].predicate != self._body[start].predicate:
             return 1.0

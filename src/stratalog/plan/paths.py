@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -45,17 +45,20 @@ def _is_edge(atom: Atom) -> bool:
 
 
 def _walk(body: Sequence[Atom], first: object, last: object) -> tuple[Hop, ...] | None:
-    left = dict(enumerate(body))
+    """Return the hops from the first to the last variable, each of which stands in two atoms."""
+    atoms_of: defaultdict[object, list[int]] = defaultdict(list)
+    for i, atom in enumerate(body):
+        for variable in atom.args:
+            atoms_of[variable].append(i)
     hops: list[Hop] = []
     at = first
-    while left:
-        found = next((i for i, atom in left.items() if at in atom.args), None)
-        if found is None:
-            return None
-        atom = left.pop(found)
-        hops.append(Hop(found, atom.args[0] == at))
-        at = atom.args[1] if atom.args[0] == at else atom.args[0]
-    return tuple(hops) if at == last else None
+    while atoms_of[at]:
+        found = atoms_of[at].pop(0)
+        begin, end = body[found].args
+        hops.append(Hop(found, begin == at))
+        at = end if begin == at else begin
+        atoms_of[at].remove(found)
+    return tuple(hops) if at == last and len(hops) == len(body) else None
 
 
 class Passing(NamedTuple):

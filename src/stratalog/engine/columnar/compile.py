@@ -9,18 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from stratalog.engine.columnar.index import Index
+from stratalog.engine.columnar.places import Places
 from stratalog.engine.columnar.relation import Relation
 from stratalog.kernels import lookups
 from stratalog.kernels import steps as k
 from stratalog.lang.syntax import Argument, Atom, Bind, Filter, Predicate, Variable
 from stratalog.lang.terms import Term
 from stratalog.plan.delta import Role
-from stratalog.plan.lower import expression_variables, variables_of
+from stratalog.plan.lower import variables_of
 from stratalog.plan.steps import Compute, Read, Step
 
 Plan = npt.NDArray[np.int64]
@@ -58,20 +60,18 @@ def compile_steps(
 ) -> tuple[Segment, ...]:
     """Return the segments of a join order whose last one produces `outputs`."""
     pieces = _split(steps)
+    needed = _needed(pieces, outputs)
     segments = []
     known: tuple[Variable, ...] = ()
     for i, (reads, computed) in enumerate(pieces):
         last = i == len(pieces) - 1
-        produced: tuple[Argument, ...] = outputs
-        if not last:
-            produced = _live_after(pieces, i, known, outputs)
+        produced = outputs if last else _live_after(pieces[i], known, needed[i])
         compiler = _Compiler(reads, known if i > 0 else None, produced, lookup)
         segments.append(compiler.segment(head if last else -1, mode, computed))
         if not last:
             after = dict.fromkeys(v for v in produced if isinstance(v, Variable))
             after.update(dict.fromkeys(b.variable for b in computed if isinstance(b, Bind)))
-            needed = _needed(pieces[i + 1 :], outputs)
-            known = tuple(v for v in after if v in needed)
+            known = tuple(v for v in after if v in needed[i])
     return tuple(segments)
 
 
@@ -93,23 +93,22 @@ def _split(steps: Sequence[Step]) -> list[Piece]:
     return [(reads, tuple(computed)) for reads, computed in pieces]
 
 
-def _needed(pieces: Sequence[Piece], outputs: tuple[Argument, ...]) -> set[Variable]:
-    needed = {a for a in outputs if isinstance(a, Variable)}
-    for reads, computed in pieces:
-        needed.update(v for read in reads for v in variables_of(read.atom))
-        needed.update(v for b in computed for v in variables_of(b))
-    return needed
+def _needed(pieces: Sequence[Piece], outputs: tuple[Argument, ...]) -> list[set[Variable]]:
+    """Return for each piece the variables that later pieces, or the outputs, need."""
+    needed = [{a for a in outputs if isinstance(a, Variable)}]
+    for reads, computed in reversed(pieces[1:]):
+        more = {v for read in reads for v in variables_of(read.atom)}
+        needed.append(needed[-1].union(more, *(variables_of(b) for b in computed)))
+    return needed[::-1]
 
 
 def _live_after(
-    pieces: Sequence[Piece], i: int, known: tuple[Variable, ...], outputs: tuple[Argument, ...]
+    piece: Piece, known: tuple[Variable, ...], later: set[Variable]
 ) -> tuple[Variable, ...]:
-    """Return the variables that piece i binds or passes on, and that somebody needs later."""
-    reads, computed = pieces[i]
+    """Return the variables that a piece binds or passes on, and that are needed later."""
+    reads, computed = piece
     bound = dict.fromkeys((*known, *(v for read in reads for v in variables_of(read.atom))))
-    needed = _needed(pieces[i + 1 :], outputs)
-    needed |= {v for b in computed for v in expression_variables(b.expression)}
-    needed |= {b.variable for b in computed if isinstance(b, Bind)}
+    needed = later.union(*(variables_of(b) for b in computed))
     return tuple(v for v in bound if v in needed)
 
 
@@ -139,19 +138,20 @@ class _Compiler:
         self._inputs = inputs
         self._outputs = outputs
         self._lookup = lookup
-        self._slots: dict[Variable, int] = {}
         self._indexes: list[tuple[Relation, Index]] = []
+        uses = [{v for read in group for v in variables_of(read.atom)} for group in self._groups]
+        self._uses = uses if inputs is None else [set(inputs), *uses]
+        self._places = Places(self._uses, [a for a in outputs if isinstance(a, Variable)])
 
     def segment(self, head: int, mode: int, computed: tuple[Filter | Bind, ...]) -> Segment:
-        live = self._live()
-        bound: set[Variable] = set()
-        steps: list[list[int]] = []
+        tasks: list[Callable[[], list[int]]] = [partial(self._group, g) for g in self._groups]
         if self._inputs is not None:
-            steps.append(self._table_step(live[len(steps)]))
-            bound.update(self._inputs)
-        for group in self._groups:
-            steps.append(self._group(group, bound, live[len(steps)]))
-            bound.update(v for read in group for v in variables_of(read.atom))
+            tasks.insert(0, self._table_step)
+        steps: list[list[int]] = []
+        for task, bound in zip(tasks, self._uses, strict=True):
+            self._places.begin()
+            steps.append(task())
+            self._places.end(bound)
         steps.append(self._output())
         plan = self._assemble(steps, head, mode)
         return Segment(
@@ -160,42 +160,31 @@ class _Compiler:
             self._outputs,
             computed,
             len(steps),
-            max(1, len(self._slots)),
+            max(1, self._places.size),
             tuple(self._indexes),
         )
-
-    def _live(self) -> list[set[Variable]]:
-        """Return for each step the variables needed after it."""
-        needed = {a for a in self._outputs if isinstance(a, Variable)}
-        live = [needed]
-        for group in reversed(self._groups):
-            live.append(live[-1] | {v for read in group for v in variables_of(read.atom)})
-        if self._inputs is None:
-            live.pop()
-        return live[::-1]
-
-    def _slot(self, variable: Variable) -> int:
-        return self._slots.setdefault(variable, len(self._slots))
 
     def _value(self, argument: Argument) -> tuple[int, int]:
         """Return (is constant, constant or slot)."""
         if isinstance(argument, Variable):
-            return 0, self._slot(argument)
+            return 0, self._places.of(argument)
         return 1, self._lookup.constant(argument)
 
-    def _table_step(self, live: set[Variable]) -> list[int]:
-        inputs = self._inputs or ()
-        binds = [x for i, v in enumerate(inputs) if v in live for x in (i, self._slot(v))]
+    def _table_step(self) -> list[int]:
+        places, inputs = self._places, self._inputs or ()
+        needed = [(i, v) for i, v in enumerate(inputs) if places.is_needed(v)]
+        binds = [x for i, v in needed for x in (i, places.of(v))]
         return [k.SCAN_TABLE, 0, 0, 0, 0, len(binds) // 2, 0, 0, *binds]
 
-    def _group(self, group: list[Read], bound: set[Variable], live: set[Variable]) -> list[int]:
-        return self._meet(group, bound, live) if group[1:] else self._step(group[0], bound, live)
+    def _group(self, group: list[Read]) -> list[int]:
+        return self._meet(group) if group[1:] else self._step(group[0])
 
-    def _meet(self, group: list[Read], bound: set[Variable], live: set[Variable]) -> list[int]:
+    def _meet(self, group: list[Read]) -> list[int]:
         """Return a step that binds the one variable that all atoms of a group miss."""
-        (variable,) = {v for v in variables_of(group[0].atom) if v not in bound}
-        copies = [self._slot(v) for v in sorted(bound & live)]
-        record = [k.MEET, len(group), self._slot(variable), 0, 0, 0, 0, len(copies), *copies]
+        places = self._places
+        (variable,) = {v for v in variables_of(group[0].atom) if v not in places.bound}
+        copies = places.copies()
+        record = [k.MEET, len(group), places.of(variable), 0, 0, 0, 0, len(copies), *copies]
         atoms: list[int] = []
         for read in group:
             record.append(k.LISTS + len(copies) + len(group) + len(atoms))
@@ -213,11 +202,11 @@ class _Compiler:
             record += (lookups.MET, 0) if argument == variable else self._value(argument)
         return record
 
-    def _step(self, read: Read, bound: set[Variable], live: set[Variable]) -> list[int]:
+    def _step(self, read: Read) -> list[int]:
         relation = self._lookup.relation(read.atom.predicate)
         operation, keys, index = self._access(read, relation)
-        binds, checks = self._columns(read.atom, set(keys), bound, live)
-        copies = [self._slot(v) for v in sorted(bound & live)]
+        binds, checks = self._columns(read.atom, set(keys))
+        copies = self._places.copies()
         if operation in {k.MEMBER, k.ABSENT}:
             keys, binds, checks = tuple(range(relation.arity)), [], []
         key_values = [x for c in keys for x in self._value(read.atom.args[c])]
@@ -244,9 +233,7 @@ class _Compiler:
         self._indexes.append((relation, access.index))
         return access.operation, access.keys, access.index.number
 
-    def _columns(
-        self, atom: Atom, keys: set[int], bound: set[Variable], live: set[Variable]
-    ) -> tuple[list[int], list[int]]:
+    def _columns(self, atom: Atom, keys: set[int]) -> tuple[list[int], list[int]]:
         """Return which columns bind variables, and which must agree with something."""
         binds: list[int] = []
         checks: list[int] = []
@@ -256,21 +243,21 @@ class _Compiler:
                 continue
             if not isinstance(argument, Variable):
                 checks += [column, k.CHECK_CONSTANT, self._lookup.constant(argument)]
-            elif argument in bound:
-                checks += [column, k.CHECK_VARIABLE, self._slot(argument)]
+            elif argument in self._places.bound:
+                checks += [column, k.CHECK_VARIABLE, self._places.of(argument)]
             elif argument in first:
                 checks += [column, k.CHECK_COLUMN, first[argument]]
             else:
                 first[argument] = column
-                if argument in live:
-                    binds += [column, self._slot(argument)]
+                if self._places.is_needed(argument):
+                    binds += [column, self._places.of(argument)]
         return binds, checks
 
     def _output(self) -> list[int]:
         return [len(self._outputs), *(x for a in self._outputs for x in self._value(a))]
 
     def _assemble(self, steps: list[list[int]], head: int, mode: int) -> Plan:
-        header = [len(steps) - 1, max(1, len(self._slots)), head, mode]
+        header = [len(steps) - 1, max(1, self._places.size), head, mode]
         at = len(header) + len(steps)
         offsets = []
         for step in steps:

@@ -263,14 +263,18 @@ class ColumnarEngine(Undoable):
         return self._evaluation.work()
 
     def limit_work(self, more: int | None, seconds: float = inf) -> None:
-        self._most_work = None if more is None else self.work() + more
+        self._most_work = None if more is None else self._effort() + more
         self._deadline = inf if seconds == inf else time.process_time() + seconds
 
     def slice_of_work(self, usual: int) -> int:
         """Return how much a kernel may do before it looks at limits."""
         if self._most_work is None:
             return usual
-        return max(1, min(usual, self._most_work - self.work()))
+        return max(1, min(usual, self._most_work - self._effort()))
+
+    def _effort(self) -> int:
+        """Return the work done so far, that of planning long rules included."""
+        return self.work() + self.planner.effort
 
     def saturate(
         self,
@@ -314,12 +318,11 @@ class ColumnarEngine(Undoable):
 
     def check(self) -> None:
         """Raise if a limit is reached."""
-        if self._most_work is not None and (self.work() >= self._most_work or self._is_late()):
-            raise BudgetSpentError
+        if self._most_work is not None:
+            is_late = self._deadline < inf and time.process_time() > self._deadline
+            if is_late or self._effort() >= self._most_work:
+                raise BudgetSpentError
         super().check()
-
-    def _is_late(self) -> bool:
-        return self._deadline < inf and time.process_time() > self._deadline
 
     def _can_fire(self, rule: PlannedRule) -> bool:
         """Return False if a body atom's relation is empty: such a rule need not even be planned."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -113,7 +113,7 @@ class Evaluation:
 
     def _derived(self, planned: Planned) -> Iterator[Block]:
         """Yield blocks of head facts: one per instance, or one per group of an aggregate."""
-        blocks = self._blocks(planned.segments, 0, np.empty((0, 0), np.uint32))
+        blocks = self._blocks(planned.segments)
         grouping = planned.rule.grouping
         if grouping is None:
             yield from blocks
@@ -139,25 +139,40 @@ class Evaluation:
         reduced = reduce_groups(self._engine.terms, self._evaluator, grouping, columns, size)
         return np.ascontiguousarray(reduced, np.uint32)
 
-    def _blocks(self, segments: Sequence[Segment], depth: int, table: Block) -> Iterator[Block]:
-        """Yield the output of the segments from `depth` on, given the table they start from."""
-        segment = segments[depth]
-        for block in self._segment_blocks(segment, depth, table):
-            if depth == len(segments) - 1:
-                yield block
-                continue
-            columns = {
-                v: block[i].copy() for i, v in enumerate(segment.outputs) if isinstance(v, Variable)
-            }
-            size = self._compute(segment.computed, columns, block.shape[1])
-            if size:
-                following = segments[depth + 1].inputs
-                inputs = np.empty((len(following), size), np.uint32)
-                for i, v in enumerate(following):
-                    inputs[i] = columns[v]
-                yield from self._blocks(segments, depth + 1, inputs)
+    def _blocks(self, segments: Sequence[Segment]) -> Iterator[Block]:
+        """Yield the output of the last segment; each gets what is computed of the one before."""
+        running = [self._segment_blocks(segments[0], 0, np.empty((0, 0), np.uint32))]
+        try:
+            while running:
+                depth = len(running)
+                block = next(running[-1], None)
+                if block is None:
+                    running.pop()
+                elif depth == len(segments):
+                    yield block
+                else:
+                    table = self._table(segments[depth - 1], segments[depth].inputs, block)
+                    if table.shape[1]:
+                        running.append(self._segment_blocks(segments[depth], depth, table))
+        finally:
+            for blocks in reversed(running):
+                blocks.close()
 
-    def _segment_blocks(self, segment: Segment, depth: int, table: Block) -> Iterator[Block]:
+    def _table(self, segment: Segment, variables: Sequence[Variable], block: Block) -> Block:
+        """Return the values of variables after a segment, given a block that it has produced."""
+        columns = {
+            v: block[i].copy() for i, v in enumerate(segment.outputs) if isinstance(v, Variable)
+        }
+        size = self._compute(segment.computed, columns, block.shape[1])
+        table = np.empty((len(variables), size), np.uint32)
+        if size:  # otherwise not all of them have been computed
+            for i, v in enumerate(variables):
+                table[i] = columns[v]
+        return table
+
+    def _segment_blocks(
+        self, segment: Segment, depth: int, table: Block
+    ) -> Generator[Block, None, None]:
         """Yield the output of one segment in blocks that are overwritten by the next."""
         scratches, engine = self._scratches, self._engine
         while len(scratches) <= depth:

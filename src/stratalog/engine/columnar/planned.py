@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from stratalog.engine.columnar.compile import Lookup, Segment, compile_steps
 from stratalog.engine.columnar.relation import Relation
+from stratalog.engine.columnar.starts import Starts
 from stratalog.facts.labels import DELTA, DELTA_NEGATED
 from stratalog.facts.sets import FactSet
 from stratalog.kernels.modes import UNCOUNTED
@@ -17,9 +18,10 @@ from stratalog.lang.syntax import Argument, Predicate, Variable
 from stratalog.lang.terms import Term
 from stratalog.plan.delta import Role, Version, versions
 from stratalog.plan.lower import expression_variables
-from stratalog.plan.order import join_order, sizes_changed, visits
+from stratalog.plan.order import EXHAUSTIVE, join_order, sizes_changed, visits
 from stratalog.plan.paths import Hop, passing, path_of
 from stratalog.plan.rules import Grouping, PlannedRule
+from stratalog.plan.steps import Step
 
 if TYPE_CHECKING:
     from stratalog.engine.columnar.engine import ColumnarEngine
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 LARGE = sized(4096, 2)  # facts of a delta that need not be read first: work follows smaller ones
 ORDER = 8.0  # how much a relation may grow before rules that read it are planned anew
 MUCH = 2.0  # the same where a large delta is worth the time
+LONG = EXHAUSTIVE + 1  # atoms of a body: planning more takes time
+EFFORT = 400  # of planning an atom of a long body, in the units of `work`
 
 
 @dataclass(slots=True, eq=False)
@@ -58,7 +62,16 @@ class _Plans:
     version: Version
     delta: Relation | None  # of the positive atom that it starts from
     reads_old: bool  # an earlier atom is read from the same relation, without the delta
+    is_long: bool  # so that planning it takes time
     by_class: dict[int, Planned]
+
+
+class _Order(NamedTuple):
+    """A join order, and what it was chosen by."""
+
+    steps: tuple[Step, ...]
+    sizes: dict[Predicate, float]
+    visits: float
 
 
 class RuleIndex:
@@ -108,7 +121,10 @@ class Planner:
     def __init__(self, engine: ColumnarEngine) -> None:
         self._engine = engine
         self._plans: dict[tuple[FactSet, FactSet, int], dict[int, _Plans]] = defaultdict(dict)
+        self._orders: dict[int, tuple[Version, dict[int, _Order]]] = {}  # of long versions
+        self._paths: dict[int, tuple[PlannedRule, tuple[Hop, ...] | None]] = {}
         self._constants: dict[Term, int] = {}
+        self.effort = 0  # of planning long versions so far, in units of work
 
     def planned(
         self, versions: Sequence[Version], pos: FactSet, neg: FactSet, mode: int
@@ -116,6 +132,7 @@ class Planner:
         """Return plans of versions, chosen anew where a size changed by an order of magnitude."""
         plans = self._plans[pos, neg, mode]
         growths = self._engine.directory.growths
+        starts = Starts(self.constant)
         delta: Relation | None = None
         size_class = 0
         found = []
@@ -128,30 +145,35 @@ class Planner:
                 size_class = _size_class(delta)
             if size_class and known.reads_old and _is_everything(delta):
                 continue
+            if known.is_long and not starts.may_meet(version, self._engine.relation):
+                continue
             planned = known.by_class.get(size_class)
             much = MUCH if size_class else ORDER
             if planned is None or (planned.checked != growths and self.is_outdated(planned, much)):
                 rows = float(delta.delta_size(negated=False)) if delta and size_class else None
-                outputs = version.rule.head.args
-                planned = self._plan(version, outputs, pos, neg, mode, rows)
+                planned = self._plan(version, version.rule.head.args, pos, neg, mode, rows)
                 known.by_class[size_class] = planned
             found.append(planned)
         return found
 
     def _plans_of(self, version: Version) -> _Plans:
+        is_long = len(version.rule.body) + len(version.rule.negated) > LONG
         if version.start is None or version.negative:
-            return _Plans(version, None, reads_old=False, by_class={})
+            return _Plans(version, None, reads_old=False, is_long=is_long, by_class={})
         body = version.rule.body
         predicate = body[version.start].predicate
         before = range(0 if version.is_chain else version.start)
-        earlier = {body[place].predicate for place in before}
-        return _Plans(version, self._engine.relation(predicate), predicate in earlier, {})
+        reads_old = predicate in {body[place].predicate for place in before}
+        delta = self._engine.relation(predicate)
+        return _Plans(version, delta, reads_old=reads_old, is_long=is_long, by_class={})
 
     def forget(self, which: Callable[[PlannedRule], bool]) -> None:
         """Let go of the plans of some rules."""
         for plans in self._plans.values():
             for key in [key for key, known in plans.items() if which(known.version.rule)]:
                 del plans[key]
+        self._orders = {key: o for key, o in self._orders.items() if not which(o[0].rule)}
+        self._paths = {key: p for key, p in self._paths.items() if not which(p[0])}
 
     def forget_terms(self, size: int) -> None:
         """Let go of constants whose ids are `size` or more."""
@@ -185,34 +207,64 @@ class Planner:
         delta_rows: float | None = None,
     ) -> Planned:
         engine, rule = self._engine, version.rule
-        steps = join_order(version, engine.statistics, delta_rows)
+        order = self._order(version, delta_rows)
         if rule.grouping is not None:
             outputs = _group_inputs(rule.grouping)
         head = engine.relation(rule.head.predicate)
         is_large = version.start is None or delta_rows is not None
         lookup = Lookup(engine.relation, self.constant, self._tables(pos, neg), is_large)
-        segments = compile_steps(steps, outputs, head.number, mode, lookup)
-        sizes = {a.predicate: max(1.0, engine.statistics.rows(a.predicate)) for a in rule.body}
-        is_join = len(segments) == 1 and rule.grouping is None
-        growths = engine.directory.growths
-        has_rows = all(engine.relation(atom.predicate).view is None for atom in rule.body)
-        path = path_of(rule) if len(rule.body) > 1 and has_rows else None
-        met = visits(steps, engine.statistics, delta_rows)
+        segments = compile_steps(order.steps, outputs, head.number, mode, lookup)
         first = max((engine.statistics.rows(a.predicate) for a in rule.body), default=0.0)
         return Planned(
             version,
             head,
             mode,
             segments,
-            sizes,
-            growths,
-            is_join,
-            path,
+            order.sizes,
+            engine.directory.growths,
+            len(segments) == 1 and rule.grouping is None,
+            self._path(rule),
             pos,
             pos - DELTA,
-            met,
+            order.visits,
             int(first),
         )
+
+    def _order(self, version: Version, delta_rows: float | None) -> _Order:
+        """Return the join order of a version; a long one is kept for all sets that it reads."""
+        rule = version.rule
+        atoms = len(rule.body) + len(rule.negated)
+        if atoms <= LONG:
+            return self._ordered(version, delta_rows)
+        size_class = 0 if delta_rows is None else class_of(int(delta_rows))
+        known, orders = self._orders.setdefault(id(version), (version, {}))
+        if known is not version:
+            orders = {}
+            self._orders[id(version)] = version, orders
+        order = orders.get(size_class)
+        if order is None or sizes_changed(order.sizes, self._engine.statistics, MUCH):
+            order = orders[size_class] = self._ordered(version, delta_rows)
+        self.effort += EFFORT * atoms
+        self._engine.check()
+        return order
+
+    def _ordered(self, version: Version, delta_rows: float | None) -> _Order:
+        statistics, body = self._engine.statistics, version.rule.body
+        steps = join_order(version, statistics, delta_rows)
+        sizes = {a.predicate: max(1.0, statistics.rows(a.predicate)) for a in body}
+        return _Order(steps, sizes, visits(steps, statistics, delta_rows))
+
+    def _path(self, rule: PlannedRule) -> tuple[Hop, ...] | None:
+        """Return the body as a path, if it is one of two or more atoms that have rows."""
+        if len(rule.body) <= 1:
+            return None
+        known = self._paths.get(id(rule))
+        if known is None or known[0] is not rule:
+            known = self._paths[id(rule)] = rule, path_of(rule)
+        path = known[1]
+        relation = self._engine.relation
+        has_rows = path and all(relation(atom.predicate).view is None for atom in rule.body)
+        return path if has_rows else None
 
     def constant(self, term: Term) -> int:
         """Return the number of a constant."""
@@ -238,7 +290,12 @@ class Planner:
 def _size_class(delta: Relation | None) -> int:
     """Return 0 for a delta that plans must start from, and how large it is otherwise."""
     rows = 0 if delta is None else delta.delta_size(negated=False)
-    return rows.bit_length() // 2 if rows >= LARGE else 0
+    return class_of(rows) if rows >= LARGE else 0
+
+
+def class_of(rows: int) -> int:
+    """Return the class of a delta's size: one for all sizes that differ by less than four."""
+    return rows.bit_length() // 2
 
 
 def _is_everything(delta: Relation | None) -> bool:

@@ -156,6 +156,10 @@ class Relation:
         """The rows of the positive delta of the running `apply`."""
         return self._deltas[False]
 
+    def delta(self, *, negated: bool) -> Ids:
+        """Return the rows of a delta of the running `apply`."""
+        return self._deltas[negated]
+
     def delta_size(self, *, negated: bool) -> int:
         """Return how many facts a delta of the running `apply` has."""
         return self._deltas[negated].size + self._listed[negated]
