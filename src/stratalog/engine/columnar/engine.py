@@ -20,8 +20,7 @@ from stratalog.engine.columnar.components import connections
 from stratalog.engine.columnar.costs import Costs, RuleProfile
 from stratalog.engine.columnar.enclosures import Enclosures
 from stratalog.engine.columnar.evaluate import Evaluation
-from stratalog.engine.columnar.joins import rule_text
-from stratalog.engine.columnar.planned import Planned, Planner, RuleIndex
+from stratalog.engine.columnar.planned import Planned, Planner, RuleIndex, rule_text
 from stratalog.engine.columnar.relation import NONE, Ids
 from stratalog.engine.columnar.saturate import Saturation
 from stratalog.engine.columnar.settle import settle

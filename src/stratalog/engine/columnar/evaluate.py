@@ -13,8 +13,8 @@ from stratalog.engine.columnar.bulk import Bulk
 from stratalog.engine.columnar.compile import Segment
 from stratalog.engine.columnar.expressions import ERROR, Evaluator
 from stratalog.engine.columnar.grouping import reduce_groups
-from stratalog.engine.columnar.joins import WORK_SLICE, Joins, Scratch, rule_text
-from stratalog.engine.columnar.planned import Planned
+from stratalog.engine.columnar.joins import WORK_SLICE, Joins, Scratch
+from stratalog.engine.columnar.planned import Planned, rule_text
 from stratalog.engine.columnar.relation import Directory, Ids, Relation
 from stratalog.kernels import plan as k
 from stratalog.kernels.modes import UNCOUNTED

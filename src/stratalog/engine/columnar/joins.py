@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from stratalog.engine.columnar.compile import Segment
 from stratalog.engine.columnar.costs import Costs
-from stratalog.engine.columnar.planned import Planned
+from stratalog.engine.columnar.planned import Planned, rule_text
 from stratalog.engine.columnar.relation import Ids, Relation
 from stratalog.engine.columnar.statistics import PAIR, PER_KEY
 from stratalog.kernels import modes
@@ -242,8 +242,3 @@ class Joins:
         for key, joined in list(self._kept.items()):
             if any(which(p.rule) for p in joined.planned):
                 del self._kept[key]
-
-
-def rule_text(rule: PlannedRule) -> str:
-    """Return the text of the user's rule that a planned rule comes from."""
-    return rule.origin.text if rule.origin else f"(hidden rule for {rule.head.predicate.name})"

@@ -245,6 +245,7 @@ class Planner:
         if order is None or sizes_changed(order.sizes, self._engine.statistics, MUCH):
             order = orders[size_class] = self._ordered(version, delta_rows)
         self.effort += EFFORT * atoms
+        self._engine.running = rule_text(rule)
         self._engine.check()
         return order
 
@@ -285,6 +286,11 @@ class Planner:
         }
         number = self._engine.sets.number
         return lambda role, predicate: number(described[role], predicate)
+
+
+def rule_text(rule: PlannedRule) -> str:
+    """Return the text of the user's rule that a planned rule comes from."""
+    return rule.origin.text if rule.origin else f"(hidden rule for {rule.head.predicate.name})"
 
 
 def _size_class(delta: Relation | None) -> int:

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 from stratalog.engine.columnar.batch import ColumnarBatch
 from stratalog.engine.columnar.components import connections
 from stratalog.engine.columnar.costs import Costs
-from stratalog.engine.columnar.joins import rule_text
-from stratalog.engine.columnar.planned import RuleIndex
+from stratalog.engine.columnar.planned import RuleIndex, rule_text
 from stratalog.engine.columnar.settle import settle as settle_rows
 from stratalog.engine.spark.backward import Backward
 from stratalog.engine.spark.batch import NOTHING, SparkBatch, in_use
