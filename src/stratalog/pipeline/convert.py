@@ -34,6 +34,7 @@ from stratalog.lang.values_canonical import canonical_text
 from stratalog.lang.values_numbers import parse_double
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.facts import Ids
+from stratalog.pipeline.garbled import garbled_rows
 from stratalog.pipeline.native import (
     KIND_OF_TYPE,
     Mask,
@@ -78,6 +79,7 @@ class Encoded(NamedTuple):
     ids: Ids  # 0 where null or bad
     nulls: Mask | None
     bad: Mask | None
+    garbled: Mask | None = None  # those of the bad ones that are not valid UTF-8
 
 
 class Unreadable(Exception):  # noqa: N818  # users see D305, with the column's name
@@ -105,18 +107,36 @@ def encode_column(
         return Encoded(np.zeros(len(values), np.uint32), np.ones(len(values), np.bool_), None)
     if kind_of(values.type) is None:
         raise Unreadable(str(values.type))
-    if not values.null_count:
-        return _encode_filled(values, target, dictionary)
-    nulls = values.is_null().to_numpy(zero_copy_only=False)
-    filled = _encode_filled(values.drop_null(), target, dictionary)
-    bad = None if filled.bad is None else _spread(filled.bad, nulls)
-    return Encoded(_spread(filled.ids, nulls), nulls, bad)
+    nulls = values.is_null().to_numpy(zero_copy_only=False) if values.null_count else None
+    filled = values if nulls is None else values.drop_null()
+    garbled = None if empty_is_null else garbled_rows(filled)  # text files are looked at as bytes
+    if garbled is None:
+        encoded = _encode_filled(filled, target, dictionary)
+    else:
+        encoded = _encode_sound(filled, garbled, target, dictionary)
+    if nulls is None:
+        return encoded
+    ids, _, *masks = encoded
+    spread = (None if mask is None else _spread(mask, nulls) for mask in masks)
+    return Encoded(_spread(ids, nulls), nulls, *spread)
 
 
-def _spread(values: Any, nulls: Mask) -> Any:  # noqa: ANN401  # any type of array
-    """Return the values of the rows that are not null in their places."""
-    whole = np.zeros(nulls.size, values.dtype)
-    whole[~nulls] = values
+def _encode_sound(
+    values: Any,  # noqa: ANN401
+    garbled: Mask,
+    target: str | None,
+    dictionary: Dictionary,
+) -> Encoded:
+    """Return the numbers of the texts that are valid UTF-8; the others are bad."""
+    ids, _, bad, _ = _encode_filled(values.filter(pa.array(~garbled)), target, dictionary)
+    wrong = garbled.copy() if bad is None else garbled | _spread(bad, garbled)
+    return Encoded(_spread(ids, garbled), None, wrong, garbled)
+
+
+def _spread(values: Any, missing: Mask) -> Any:  # noqa: ANN401  # any type of array
+    """Return the values of the rows that are not missing in their places."""
+    whole = np.zeros(missing.size, values.dtype)
+    whole[~missing] = values
     return whole
 
 
@@ -129,7 +149,7 @@ def _encode_filled(values: Any, target: str | None, dictionary: Dictionary) -> E
         return _encode_distinct(values, source, target, dictionary)
     coded = values.dictionary_encode()
     rows = coded.indices.to_numpy(zero_copy_only=False)
-    ids, _, bad = _encode_distinct(coded.dictionary, source, target, dictionary)
+    ids, _, bad, _ = _encode_distinct(coded.dictionary, source, target, dictionary)
     return Encoded(ids[rows], None, None if bad is None else bad[rows])
 
 
@@ -340,6 +360,10 @@ def _value(column: Any, row: int) -> object:  # noqa: ANN401
         return column.values[row]
     try:
         return column[row].as_py()
+    except UnicodeDecodeError:
+        return (
+            plain_array(column.slice(row, 1))[0].as_buffer().to_pybytes().decode(errors="replace")
+        )
     except (OverflowError, ValueError):  # a moment that Python cannot hold
         return f"{column.type} {column[row].value}"
 

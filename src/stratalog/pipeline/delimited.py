@@ -103,11 +103,17 @@ class DelimitedReader:
         return None
 
     def drop_record(self) -> None:
-        """Pass over the record that `first_record` returned: a header."""
+        """Pass over the record that `first_record` returned: a header, which must not be bad."""
         data = self._take()
         assert data is not None  # noqa: S101  # a record was seen
         fields = _split(data, self.dialect)
-        record = int(np.flatnonzero(~fields.blank())[0])
+        filled = np.flatnonzero(~fields.blank())
+        record = int(filled[0]) if filled.size else 0  # an empty line of TSV is one empty name
+        if not fields.count or fields.first_broken() <= record:
+            raise self._bad_quote(data, int(fields.record_starts()[record]))
+        if record in _garbled(fields, record + 1):
+            start = int(fields.record_starts()[record])
+            raise not_utf8(self.path, self.line + data.count(b"\n", 0, start))
         self._advance(data, int(fields.record_starts()[record + 1]))
 
     def rows(self, width: int) -> Iterator[Rows]:
@@ -169,13 +175,17 @@ class DelimitedReader:
     def _reject_line(self, data: bytes, start: int) -> int:
         """Report the line whose quotes are wrong and return where the next line begins."""
         stop = data.find(b"\n", start) + 1 or len(data)
-        line = self.line + data.count(b"\n", 0, start)
-        error = DataError(
-            "D110", "a quote is out of place or never closed", path=self.path, line=line,
-            help='put the whole field in quotes and double the quotes inside it: "5"" disk"',
-        )  # fmt: skip
-        self.reject(error, _line_at(data, start))
+        self.reject(self._bad_quote(data, start), _line_at(data, start))
         return stop
+
+    def _bad_quote(self, data: bytes, start: int) -> DataError:
+        return DataError(
+            "D110",
+            "a quote is out of place or never closed",
+            path=self.path,
+            line=self.line + data.count(b"\n", 0, start),
+            help='put the whole field in quotes and double the quotes inside it: "5"" disk"',
+        )
 
     def _take(self) -> bytes | None:
         """Return the next bytes, up to a record's end unless a quote is never closed."""

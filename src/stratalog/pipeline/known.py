@@ -89,7 +89,10 @@ def _found(tables: Sequence[_Table], dictionary: Dictionary) -> list[list[Ids]] 
     for table in tables:
         for wanted, column in zip(table.types, table.columns, strict=True):
             target = None if wanted == OWN_TYPE else wanted
-            for text in column.to_pylist():
+            texts = _texts(column)
+            if texts is None:
+                return None
+            for text in texts:
                 term = convert_term(Term(STRING, text), target)
                 if term is None:
                     return None
@@ -99,6 +102,13 @@ def _found(tables: Sequence[_Table], dictionary: Dictionary) -> list[list[Ids]] 
         return None
     ids, ends = numbers.astype(np.uint32), iter(accumulate(_sizes(tables)))
     return [[ids[(end := next(ends)) - t.size : end] for _ in t.columns] for t in tables]
+
+
+def _texts(column: pa.ChunkedArray) -> list[str] | None:
+    try:
+        return column.to_pylist()  # type: ignore[no-any-return]
+    except UnicodeDecodeError:
+        return None
 
 
 def _sizes(tables: Sequence[_Table]) -> Iterator[int]:

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from stratalog.kernels import order as kernels
 from stratalog.pipeline.dictionary import STRING_INDEX, Bytes, Dictionary, Ids, Offsets
+from stratalog.pipeline.garbled import garbled_rows
 
 
 def number_by_row(dictionary: Dictionary, known: int, rows: npt.NDArray[np.uint32]) -> Ids | None:
@@ -53,12 +54,13 @@ def columns_by_row(dictionary: Dictionary, known: int, columns: list[Ids]) -> li
     return [np.ascontiguousarray(column) for column in rows.T]
 
 
-def are_plain_texts(columns: Sequence[Any]) -> bool:
-    """Tell whether all columns are Arrow arrays of text without nulls."""
+def are_plain_texts(columns: Sequence[Any], *, is_checked: bool) -> bool:
+    """Tell whether all columns are Arrow arrays of valid text without nulls."""
     return all(
         isinstance(column, pa.Array)
         and not column.null_count
         and (pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
+        and (is_checked or garbled_rows(column) is None)
         for column in columns
     )
 

@@ -106,7 +106,8 @@ def encode_block(
     """Return the encoded columns of a block, and how many facts they hold."""
     chosen, columns = choose_columns(block, name, vocabulary, source)
     as_texts = all(each.type in (OWN_TYPE, "string") for each in chosen)
-    if len(columns) > 1 and as_texts and are_plain_texts(columns):
+    is_checked = source.origin == TEXT
+    if len(columns) > 1 and as_texts and are_plain_texts(columns, is_checked=is_checked):
         report.rows += block.size
         return intern_rows(dictionary, columns), block.size
     known = len(dictionary)
@@ -293,6 +294,8 @@ def _bad_row(
         name = wanted.source or wanted.name
         if each.nulls is not None and each.nulls[row] and not wanted.nullable:
             return _null_error(name, wanted, row, source)
+        if each.garbled is not None and each.garbled[row]:
+            return _garbled_error(name, row, source)
         if each.bad is not None and each.bad[row]:
             return DataError(
                 "D302",
@@ -313,6 +316,16 @@ def _null_error(name: str, wanted: Column, row: int, source: Source) -> DataErro
         path=source.path,
         line=source.at(row),
         help=f"remove such rows, or declare  {wanted.name} {kind}?  so that they give no fact",
+    )
+
+
+def _garbled_error(name: str, row: int, source: Source) -> DataError:
+    return DataError(
+        "D102",
+        f"the text in column {name}{source.named(row)} is not valid UTF-8",
+        path=source.path,
+        line=source.at(row),
+        help="write the column again as UTF-8, or skip bad input",
     )
 
 

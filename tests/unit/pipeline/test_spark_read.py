@@ -229,6 +229,18 @@ def test_a_null_in_a_frame_is_told_by_its_row(spark):
     assert found.count == 89
 
 
+def test_garbled_texts_are_told_by_their_rows_or_skipped(spark, tmp_path):
+    texts = pa.array([b"a", b"\x88\xff", b"c"]).view(pa.string())
+    pa.orc.write_table(pa.table({"s": texts, "t": ["x", "y", "z"]}), tmp_path / "a.orc")
+    frame = spark.sql("SELECT 'a' AS s UNION ALL SELECT CAST(X'88FF' AS STRING)").coalesce(1)
+    for given in (str(tmp_path / "a.orc"), ("b", frame)):
+        with pytest.raises(DataError, match="row 2 is not valid UTF-8") as caught:
+            read_spark(spark, [given], dictionary=Dictionary())
+        assert caught.value.code == "D102"
+        found = read_spark(spark, [given], dictionary=Dictionary(), options=SKIP)
+        assert found.report.bad_lines == 1
+
+
 def test_odd_names_of_columns_are_no_obstacle(spark):
     frame = spark.range(3).selectExpr("id as `a.b`", "id + 1 as `x y`")
     found = read_spark(

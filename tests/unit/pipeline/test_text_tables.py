@@ -147,6 +147,28 @@ def test_a_first_line_with_all_declared_names_is_a_header():
     assert values(b"1,x\n", "csv", declaration) == [(1, "x")]
 
 
+@pytest.mark.parametrize("skip", [False, True])
+@pytest.mark.parametrize(
+    ("text", "code", "line"),
+    [
+        (b'x,y,"z\n', "D110", 1),
+        (b'x"y,z\n1,2\n', "D110", 1),
+        (b'\n"x,y\n1,2\n', "D110", 2),
+        (b'a"b"c,d\n1,2\n', "D110", 1),
+        (b"\xff", "D102", 1),
+        (b"\n\xff,y\n1,2\n", "D102", 2),
+    ],
+)
+def test_a_bad_header_is_an_error_with_its_line_even_if_bad_input_is_skipped(
+    text, code, line, skip
+):
+    assert failure(text, header=True, skip=skip) == (code, line)
+
+
+def test_an_empty_line_of_tsv_can_be_a_header():
+    assert values(b"\na\n", "tsv", header=True) == [("a",)]
+
+
 def test_a_header_that_is_announced_is_dropped():
     assert values(b"x,y\na,b\n", header=True) == [("a", "b")]
     with pytest.raises(DataError, match="columns: x, y"):
