@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 
+def _printable(text: str) -> str:
+    """Return the text with halves of surrogate pairs escaped, which no encoding can print."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 class StratalogError(Exception):
     """Base of all errors that users meet; `str(error)` is the whole message."""
 
@@ -19,7 +24,7 @@ class StratalogError(Exception):
         help: str | None = None,  # noqa: A002  # the word that the message prints
     ) -> None:
         self.code = code
-        self.message = message
+        self.message = _printable(message)
         self.path = path
         self.line = line
         self.column = column
@@ -28,7 +33,7 @@ class StratalogError(Exception):
             caret or column
         )  # where `source` is a window of the line, the caret's place in it
         self.help = help
-        super().__init__(self._render())
+        super().__init__(_printable(self._render()))
 
     def _render(self) -> str:
         lines = [f"{self.code}: {self.message}"]

@@ -42,6 +42,12 @@ class Vocabulary:
 
 def plan_query(text: str, vocabulary: Vocabulary) -> Query:
     """Return the plan of a query; errors carry the query's own line and column."""
+    if not isinstance(text, str):
+        raise ProgramError(
+            "S119",
+            f"a query is the text of a body or a rule, not {type(text).__name__}",
+            help='write "path(?x, ?y), NOT node(?y)"',
+        )
     if _SPARQL.match(text):
         raise ProgramError(
             "S190",

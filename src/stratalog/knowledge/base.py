@@ -23,6 +23,7 @@ from stratalog.knowledge.options import Options
 from stratalog.knowledge.reading import Reading, take
 from stratalog.knowledge.triples import Triples
 from stratalog.knowledge.turns import Turns
+from stratalog.knowledge.values import check_limit, check_path, check_text, no_copies
 from stratalog.knowledge.view import RelationView
 from stratalog.lang.names import predicate_name, show_name, split_arity
 from stratalog.lang.syntax import TRIPLE, Declaration, Predicate, Program
@@ -79,9 +80,10 @@ class KnowledgeBase:
 
     def facts(self, name: str, *, only: str | None = None, limit: int | None = None) -> pa.Table:
         """Return the facts of a predicate as a table; `only` is "explicit" or "derived"."""
+        described, most = _chosen(only), check_limit(limit)
         with self._lock:
-            taken = take(self, self._predicate(name), _chosen(only))
-        return taken.table(limit)
+            taken = take(self, self._predicate(name), described)
+        return taken.table(most)
 
     def tables(self, *, only: str | None = None) -> Iterator[tuple[str, pa.Table]]:
         """Return name and facts of every predicate, one by one; `only` is as in `facts`."""
@@ -270,6 +272,8 @@ class KnowledgeBase:
 
     def save(self, directory: str | os.PathLike[str], *, note: str = "") -> int:
         """Write a new version to a store, made if there is none; return its number."""
+        check_path("directory", directory)
+        check_text("note", note)
         with self._turns.writing("save"):
             return persist.save(self, directory, note)
 
@@ -304,6 +308,8 @@ class KnowledgeBase:
     _counts = accounts.counts
 
     # -- Python manners
+
+    __reduce_ex__ = __copy__ = __deepcopy__ = no_copies
 
     def __enter__(self) -> Self:
         return self
@@ -351,6 +357,6 @@ class KnowledgeBase:
 
 def _chosen(only: str | None) -> FactSet:
     choices: dict[str | None, FactSet] = {None: I, "explicit": E & I, "derived": I - E}
-    if only not in choices:
+    if not (only is None or isinstance(only, str)) or only not in choices:
         raise DataError("D322", f"only={only!r} is not a choice", help='"explicit" or "derived"')
     return choices[only]

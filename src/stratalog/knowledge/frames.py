@@ -16,6 +16,7 @@ from stratalog.facts.interrupts import delivered
 from stratalog.facts.labels import I
 from stratalog.kernels.sizes import sized
 from stratalog.knowledge.reading import Reading, Taken, take
+from stratalog.knowledge.values import check_names, check_path, check_text
 from stratalog.lang.syntax import Predicate
 from stratalog.pipeline.naming import plain_names
 
@@ -53,6 +54,7 @@ def views(
     self: KnowledgeBase, spark: SparkSession | None = None, prefix: str = ""
 ) -> dict[str, str]:
     """Register a temporary view per predicate; return the names of the views by predicate."""
+    check_text("prefix", prefix)
     if prefix and not f"{prefix}x".isidentifier():
         raise EngineError(
             "E120", f"prefix={prefix!r} begins no name in SQL", help="letters, digits and _"
@@ -87,6 +89,9 @@ def publish(
     """
     from stratalog.pipeline import publish as published
 
+    check_path("directory", directory)
+    if predicates is not None:
+        check_names("predicates", predicates)
     with self._turns.writing("publish"), delivered():
         chosen = self.visible() if predicates is None else [self._predicate(n) for n in predicates]
         return published.publish(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from stratalog.errors import EngineError
+from stratalog.knowledge.values import check_value
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "engine": ("auto", "columnar", "spark", "reference"),
@@ -123,6 +124,7 @@ def check_options(**given: Any) -> Options:  # noqa: ANN401  # they are checked 
             raise EngineError(
                 "E120", f"unknown option {name!r}", help=_similar(name, Options.__slots__)
             )
+        check_value(name, value)
         if name in CHOICES and value not in CHOICES[name]:
             raise EngineError(
                 "E120",
@@ -138,12 +140,6 @@ def check_options(**given: Any) -> Options:  # noqa: ANN401  # they are checked 
             _check_positive(name, value)
         if name == "keep" and value is not None:
             _check_keep(value)
-        if name == "progress" and isinstance(value, str) and value != "stages":
-            raise EngineError(
-                "E120",
-                f"progress={value!r} is not a choice",
-                help='True, False, "stages" or a function',
-            )
     chosen = Options(**given)
     _check_spark(chosen)
     return chosen

@@ -210,7 +210,11 @@ def open_store(
 
     Options are those of `materialise` that say how to read and reason, for updates and queries.
     """
+    from stratalog.knowledge.values import check_path, check_version
+
     check_reopening(options)
+    check_path("directory", directory)
+    check_version(version)
     store = Store.open(directory)
     attempts = ATTEMPTS if version is None else 1
     while True:

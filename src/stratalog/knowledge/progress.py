@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from stratalog.errors import EngineError, StratalogError
+
 STAGES = "stages"
 """The choice of `progress` that also lists finished stages, on a terminal or not."""
 
@@ -61,10 +63,19 @@ class _Told(Reporter):
         self._function = function
 
     def __call__(self, stage: str, detail: str) -> None:
-        self._function(stage, detail)
+        try:
+            self._function(stage, detail)
+        except StratalogError:
+            raise
+        except Exception as error:
+            raise EngineError(
+                "E132",
+                f"the function given as progress= failed: {type(error).__name__}: {error}",
+                help="it is called with two texts, a stage and what it is doing",
+            ) from error
 
     def finish(self, stage: str, detail: str, seconds: float) -> None:
-        self._function(stage, f"{detail}, {seconds:.2f} s")
+        self(stage, f"{detail}, {seconds:.2f} s")
 
 
 class _StatusLine(Reporter):

@@ -21,6 +21,7 @@ _PREFIXED = re.compile(
     rf"((?:[^\W\d_](?:[\w·-]|\.+(?=[\w·:-]))*)?):((?:(?:{_LOCAL_PIECE})(?:{_LOCAL_NEXT}|\.+(?={_LOCAL_NEXT}))*)?)"
 )
 _WITH_ARITY = re.compile(r"(.+)/([0-9]+)", re.DOTALL)
+_HALF_PAIR = re.compile("[\ud800-\udfff]")  # half of a surrogate pair, which is no character
 _IN_BRACKETS = re.compile(r"<[^\x00-\x20<>\"{}|^`]*>")
 _SURROGATES = range(0xD800, 0xE000)  # halves of pairs, no characters
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|([\s\S]|\Z))")
@@ -47,7 +48,7 @@ def predicate_name(text: str, prefixes: Iterable[tuple[str, str]] = ()) -> str:
                 "S113", f"{text} is a word of the rule language", help="choose another name"
             )
         return text
-    if _IN_BRACKETS.fullmatch(text):
+    if _IN_BRACKETS.fullmatch(text) and not _HALF_PAIR.search(text):
         return f"<{unescape(text[1:-1])}>"
     prefixed = _PREFIXED.fullmatch(text)
     if prefixed is None:

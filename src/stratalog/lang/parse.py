@@ -37,10 +37,11 @@ def parse_file(
     """Return the program in a UTF-8 file; it may use prefixes and base undeclared."""
     try:
         content = Path(path).read_bytes()
-    except OSError as problem:
+    except (OSError, ValueError) as problem:  # a path with a character that none can have
+        reason = getattr(problem, "strerror", None) or problem
         raise ProgramError(
             "S100",
-            f"the program cannot be read: {problem.strerror or problem}",
+            f"the program cannot be read: {reason}",
             path=str(path),
             help="check the path and its permissions",
         ) from None

@@ -100,6 +100,7 @@ class Literal:
     @property
     def term(self) -> Term:
         """Return the constant that this stands for."""
+        _check_unicode(self.datatype)
         return Term(self.datatype if self.lang is None else LANG + self.lang, self.text)
 
     def __repr__(self) -> str:
@@ -169,6 +170,11 @@ def _of_datetime64(value: object) -> Term:
 
 def _of_text(value: str) -> Term:
     text = str(value)
+    _check_unicode(text)
+    return Term(STRING, text)
+
+
+def _check_unicode(text: str) -> None:
     if not text.isascii():
         try:
             text.encode()
@@ -178,7 +184,6 @@ def _of_text(value: str) -> Term:
                 f"the text {text!r} holds half of a surrogate pair, which is no character",
                 help="decode the text with the encoding that it was written in",
             ) from error
-    return Term(STRING, text)
 
 
 def _of_decimal(value: Decimal) -> Term:

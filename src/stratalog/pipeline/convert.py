@@ -321,7 +321,9 @@ def _encode_mixed(column: PythonColumn, target: str | None, dictionary: Dictiona
     try:
         first = dict(zip(keys, column.values, strict=True))
     except TypeError:  # lists and other values that cannot be keys
-        wrong = next(value for value in column.values if type(value).__hash__ is None)
+        wrong = next(value for value in column.values if not _is_hashable(value))
+        if isinstance(wrong, Decimal):
+            _term(wrong, target)  # tells what is wrong with it
         raise Unreadable(type(wrong).__name__) from None
     places = {key: place for place, key in enumerate(first)}
     rows = np.fromiter(map(places.__getitem__, keys), np.int64, len(keys))
@@ -334,6 +336,14 @@ def _encode_mixed(column: PythonColumn, target: str | None, dictionary: Dictiona
     return Encoded(
         ids[rows], nulls[rows] if nulls.any() else None, bad[rows] if bad.any() else None
     )
+
+
+def _is_hashable(value: object) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def _key(value: object) -> tuple[type, object]:

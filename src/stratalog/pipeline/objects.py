@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from stratalog.errors import DataError
+from stratalog.errors import DataError, StratalogError
 from stratalog.lang.names import predicate_name
 from stratalog.lang.syntax import Declaration, Predicate
 from stratalog.pipeline.convert import PythonColumn
@@ -82,7 +82,7 @@ def _add_named(
         return
     source = Source(f'facts["{key}"]', skip=options.skip)
     done = 0
-    for block in _blocks(rows, key):
+    for block in _read_from_user(_blocks(rows, key), key):
         if not block.columns and not block.size:
             continue  # an empty table of unknown width
         here = Source(source.path, first_row=done, skip=options.skip)
@@ -90,6 +90,24 @@ def _add_named(
         found.add(Predicate(name, len(columns)), columns, size)
         done += block.size
         options.between()
+
+
+def _read_from_user(blocks: Iterator[Block], key: str) -> Iterator[Block]:
+    """Yield the blocks; what the user's own generators and tables raise is a D309."""
+    while True:
+        try:
+            block = next(blocks, None)
+        except (StratalogError, MemoryError):
+            raise
+        except Exception as error:
+            raise DataError(
+                "D309",
+                f'the rows of facts["{key}"] cannot be read: {type(error).__name__}: {error}',
+                help="look at what makes the rows; nothing has been added",
+            ) from error
+        if block is None:
+            return
+        yield block
 
 
 def _blocks(rows: object, key: str) -> Iterator[Block]:
@@ -164,7 +182,7 @@ def _pandas_column(series: Any) -> Any:  # noqa: ANN401
         return PythonColumn(series.where(series.notna(), None).tolist(), spelled=True)
     try:
         return pa.array(series, from_pandas=True)
-    except (pa.ArrowException, OverflowError):
+    except (pa.ArrowException, OverflowError, UnicodeEncodeError):
         return PythonColumn(series.tolist(), spelled=True)
 
 

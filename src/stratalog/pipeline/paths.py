@@ -86,6 +86,8 @@ class Finder:
         for path in _visible(folder):
             if path.is_dir() and not _is_table(path):
                 self.warnings.append(f"{path}: passed over, a folder in a folder of data files")
+            elif not (path.is_file() or path.is_dir()):
+                self.warnings.append(f"{path}: passed over, it is no ordinary file")
             elif path.is_file() and _format(path) is None:
                 self.warnings.append(f"{path}: passed over, its name does not tell a known format")
             else:
@@ -100,6 +102,7 @@ class Finder:
         """Yield the files of a table that is spread over a folder, as Spark writes it."""
         for path in _visible(folder):
             if path.is_dir():
+                _check_descent(path, folder)
                 key, sign, value = path.name.partition("=")
                 text = None if value == NULL_PARTITION else unquote(value)
                 inner = (*fixed, (unquote(key), text)) if sign else fixed
@@ -137,8 +140,14 @@ def is_remote(path: str) -> bool:
 
 
 def _matches(path: str) -> list[Path]:
-    if Path(path).exists():
-        return [Path(path)]
+    try:
+        if Path(path).exists():
+            return [Path(path)]
+    except OSError as error:  # a name that is too long, or folders that may not be entered
+        raise DataError(
+            "D104", f"the path cannot be looked up: {error.strerror}", path=path[:200],
+            help="check the name and the permissions of the folders",
+        ) from None  # fmt: skip
     found = glob.glob(path, recursive=True) if glob.has_magic(path) else []  # noqa: PTH207
     return [Path(match) for match in sorted(found)]
 
@@ -152,6 +161,28 @@ def _visible(folder: Path) -> list[Path]:
             help="check its permissions",
         ) from None  # fmt: skip
     return [path for path in found if not path.name.startswith((".", "_"))]
+
+
+def _check_descent(path: Path, above: Path) -> None:
+    """Refuse a folder of a table whose name is no text, or a link that leads back up."""
+    if isinstance(path, Path) and path.is_symlink() and path.resolve() in _upwards(above):
+        raise DataError(
+            "D104", "the link leads back to a folder above it", path=str(path),
+            help="remove the link",
+        )  # fmt: skip
+    if not path.name.isascii():
+        try:
+            path.name.encode()
+        except UnicodeEncodeError:
+            raise DataError(
+                "D102", "the folder's name, which gives a column, is not valid UTF-8",
+                path=str(path), help="rename the folder",
+            ) from None  # fmt: skip
+
+
+def _upwards(folder: Path) -> set[Path]:
+    """Return the folders that a path leads through, links followed."""
+    return {each.resolve() for each in (folder, *folder.absolute().parents)}
 
 
 def _is_table(folder: Path) -> bool:
