@@ -29,7 +29,7 @@ class Sizes:
     def rows(self, predicate):
         return 1000.0 + int(predicate.name[1:])
 
-    def distinct(self, predicate, column):
+    def distinct(self, _, column):
         return 20.0 + column
 
 
