@@ -29,6 +29,7 @@ from stratalog.knowledge.batches import Batch, Batches
 from stratalog.knowledge.frames import _session
 from stratalog.knowledge.options import check_options
 from stratalog.knowledge.sources import Source, folders_source, frames_source
+from stratalog.knowledge.turns import within
 from stratalog.pipeline.durable import failures, lock_alone, make_folder
 from stratalog.pipeline.feed_output import opened as opened_output
 from stratalog.pipeline.paths import is_remote
@@ -54,6 +55,7 @@ class Stream:
         self._batches = batches
         self._held = held
         self._busy = threading.Lock()
+        self._player: int | None = None  # the thread that plays batches
         self._error: Exception | None = None
         self._is_told = False  # whether somebody has seen the error
         self._is_begun = threading.Event()
@@ -71,6 +73,7 @@ class Stream:
     def _play(self, source: Source, frame: DataFrame, number: int) -> None:
         """Apply a batch: the function that Spark calls."""
         with self._busy:
+            self._player = threading.get_ident()
             try:
                 self._is_begun.wait()  # the first batch may come before the query is known here
                 done = self._batches.apply(
@@ -111,6 +114,7 @@ class Stream:
 
         What ended a stream that failed is raised here.
         """
+        self._refuse_within("wait")
         query = self.query
         if query is None:
             return True
@@ -127,8 +131,14 @@ class Stream:
         self._held.close()
         return True
 
+    def _refuse_within(self, doing: str) -> None:
+        """Refuse to wait for a batch in the function that it calls."""
+        if self._player == threading.get_ident() and self._busy.locked():
+            raise within(doing)
+
     def stop(self) -> None:
         """End the stream once the batch that is being applied is done."""
+        self._refuse_within("stop")
         try:
             with self._busy:
                 pass

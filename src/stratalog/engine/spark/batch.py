@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from threading import RLock
 from weakref import WeakSet
 
 from stratalog.engine.columnar.batch import ColumnarBatch
@@ -36,7 +37,8 @@ class SparkBatch(Batch):
 
     def __post_init__(self) -> None:
         if self.cells or self.parts:
-            _alive.add(self)
+            with _listing:
+                _alive.add(self)
 
     def __len__(self) -> int:
         whole = sum(segment.count(keys) for segment, keys in self.cells.items())
@@ -47,12 +49,14 @@ class SparkBatch(Batch):
 
 
 _alive: WeakSet[SparkBatch] = WeakSet()
+_listing = RLock()  # several knowledge bases may be used at once, each in a thread
 
 NOTHING = SparkBatch()
 
 
 def in_use() -> set[Segment]:
     """Return the segments whose cells somebody has: they are not to be replaced by others."""
-    batches = list(_alive)
+    with _listing:
+        batches = list(_alive)
     found = {segment for batch in batches for segment in batch.cells}
     return found | {part.segment for batch in batches for part in batch.parts}
