@@ -237,3 +237,47 @@ def test_what_cannot_be_a_stream_is_refused(kb, spark):
     with pytest.raises(sl.StoreError, match="T110"):
         sl.materialise(RULES, {"edge": [(1, 2)]}).stream("feed")
     assert kb.stream("feed", once=True).wait(120)
+
+
+def test_a_knowledge_base_is_saved_and_published_beside_the_stream_that_updates_it(kb):
+    for n in range(3, 8):
+        put(f"feed/edge/{n}.parquet", (n, n + 1, "insert", n))
+    batch = threading.Event()
+    stream = kb.stream("feed", once=True, max_files=1, on_batch=lambda _: batch.set())
+    ended, n = False, 0
+    while not ended:
+        ended, n = stream.wait(0.01), n + 1
+        kb.save(f"saved{n}")
+        kb.publish(f"published{n}")
+        with sl.open(f"saved{n}") as saved:
+            check_chain(saved["edge"], saved["path"])
+        parts = {name: next(Path(f"published{n}").glob(f"{name}/*/*")) for name in ("edge", "path")}
+        check_chain(*(pq.ParquetFile(parts[name]).read().to_pylist() for name in parts))
+        assert kb.query("edge(?x, ?y), NOT path(?x, ?y)").num_rows == 0
+        batch.wait(0 if ended else 5)
+        batch.clear()
+    assert n > 1
+    assert len(kb["edge"]) == len(sl.open("kb")["edge"]) == 7  # saving a copy has not moved it
+
+
+def check_chain(edges, paths):
+    assert len(paths) == len(edges) * (len(edges) + 1) // 2
+
+
+def test_the_function_that_a_batch_calls_may_use_the_knowledge_base_but_not_wait_for_it(kb):
+    put("feed/edge/a.parquet", (3, 4, "insert", 1))
+    told, begun = [], threading.Event()
+
+    def on_batch(_):
+        assert begun.wait(60)
+        kb.update(insert={"edge": [(7, 8)]})
+        told.append(len(kb["path"]))
+        for call in (stream.stop, stream.wait):
+            with pytest.raises(sl.EngineError, match="E109"):
+                call()
+        told.append("refused")
+
+    stream = kb.stream("feed", once=True, on_batch=on_batch)
+    begun.set()
+    assert stream.wait(120)
+    assert told == [7, "refused"]

@@ -38,6 +38,8 @@ from stratalog.plan.rules import Plan
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from stratalog.knowledge.running import Stream
+
 SEVERAL_ARITIES = "D321"
 
 
@@ -63,6 +65,7 @@ class KnowledgeBase:
         self._turns = Turns()
         self._lock = self._turns.engine
         self._readings: WeakSet[Reading] = WeakSet()  # that have relations to read yet
+        self._streams: set[Stream] = set()  # that may be running
         self._visible: list[Predicate] | None = None
         self._names: dict[Predicate, str] | None = None
         self._arities: tuple[Plan, set[Predicate], Mapping[str, set[int]]] | None = None
@@ -271,7 +274,10 @@ class KnowledgeBase:
     # -- the store
 
     def save(self, directory: str | os.PathLike[str], *, note: str = "") -> int:
-        """Write a new version to a store, made if there is none; return its number."""
+        """Write a new version to a store, made if there is none; return its number.
+
+        From then on this is the store that updates go to, unless a stream follows another one.
+        """
         check_path("directory", directory)
         check_text("note", note)
         with self._turns.writing("save"):

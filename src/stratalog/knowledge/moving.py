@@ -13,7 +13,7 @@ from stratalog.knowledge.options import reopening
 if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase
 
-SHARED = frozenset({"_turns", "_lock", "_readings"})
+SHARED = frozenset({"_turns", "_lock", "_readings", "_streams"})
 """What other threads may hold meanwhile, so that it stays."""
 
 

@@ -94,7 +94,8 @@ def save(kb: KnowledgeBase, directory: str | os.PathLike[str], note: str) -> int
         saved.options.pop("keep", None)  # it was said of the other store's versions
     expected = kb._version if is_bound else store.version
     version = store.commit(saved, expected=expected, note=note, extends_dictionary=is_bound)
-    kb._store, kb._version = store, version
+    if is_bound or not any(stream.is_active for stream in list(kb._streams)):
+        kb._store, kb._version = store, version
     return version
 
 

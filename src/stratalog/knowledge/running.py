@@ -68,6 +68,7 @@ class Stream:
     def begin(self, query: StreamingQuery) -> None:
         """Let batches be applied, now that it is known which stream they are of."""
         self.query, self.id = query, str(query.id)
+        self._batches.kb._streams.add(self)
         self._is_begun.set()
 
     def _play(self, source: Source, frame: DataFrame, number: int) -> None:
@@ -228,6 +229,7 @@ def start(kb: KnowledgeBase, wanted: Wanted) -> Stream:
         place = _checkpoint(store.path, wanted.checkpoint, chosen)
         session = chosen.session or _session(kb, wanted.spark)
         started = Stream(batches, held, wanted.on_batch)
+        held.callback(kb._streams.discard, started)
         started.begin(_query(started, chosen, session, place, wanted))
         started._held = held.pop_all()
     return started
