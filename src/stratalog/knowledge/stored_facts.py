@@ -6,22 +6,23 @@ other marks than those that are stored, and counts that could be true of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from stratalog.facts.labels import STORED, E, I
-from stratalog.knowledge.adapters import Counts, Ids, Saved
+from stratalog.knowledge.adapters import Counts, Ids, Labels, Saved
 from stratalog.lang.syntax import TRIPLE, Predicate
 from stratalog.pipeline.dictionary import IRI_INDEX, Dictionary
 from stratalog.pipeline.manifest import MOST_ROWS
 from stratalog.pipeline.ordinary import damaged
+from stratalog.pipeline.snapshot import COUNTS
 from stratalog.pipeline.store import StoredRelations
 from stratalog.plan.rules import Plan
 
@@ -44,15 +45,17 @@ class StoredFacts:
         """Return the columns, label words and counts of a relation; T103 if one cannot be."""
         self._check_size(predicate)
         table = self.relations[predicate]
-        columns = [self._ids(_numbers(table, f"c{i}")) for i in range(predicate.arity)]
+        block = np.empty((predicate.arity, table.num_rows), np.uint32)
+        for place, column in enumerate(block):
+            self._take(table.column(f"c{place}"), column)
         if predicate == TRIPLE:
-            self._check_properties(columns[1])
-        labels = _numbers(table, "label")
-        counts = [_numbers(table, name) for name in ("nonrecursive", "recursive")]
+            self._check_properties(block[1])
+        labels = np.empty(table.num_rows, np.uint16)
+        self._take_labels(table.column("label"), labels)
+        counts = [table.column(name).to_numpy() for name in COUNTS]
         if labels.size:
-            self._check_labels(labels)
             self._check_counts(predicate, labels, counts)
-        return columns, labels.astype(np.uint16), counts
+        return cast("Sequence[Ids]", block), labels, counts
 
     def check_closed(self, predicate: Predicate, rows: int, pairs: int) -> None:
         """Refuse a closure of other pairs than were stored, as far as their number tells."""
@@ -70,28 +73,34 @@ class StoredFacts:
         if max(relations.rows(predicate), relations.longest(predicate)) > most:
             raise damaged(self.path, f"{_name(predicate)} has more rows than there can be facts")
 
-    def _ids(self, numbers: Numbers) -> Ids:
-        # As unsigned numbers, negative ones are above all others.
-        if numbers.size and int(numbers.view(np.uint64).max()) >= self.constants:
-            raise damaged(self.path, "a fact has a constant that is not in the dictionary")
-        return numbers.astype(np.uint32)
+    def _take(self, stored: Any, ids: Ids) -> None:  # noqa: ANN401  # Arrow has no types
+        """Copy the ids of a column; T103 if one is of no constant, in all of its 64 bits."""
+        for part, numbers in _parts(stored):
+            # As unsigned numbers, negative ones are above all others.
+            if int(numbers.view(np.uint64).max()) >= self.constants:
+                raise damaged(self.path, "a fact has a constant that is not in the dictionary")
+            ids[part] = numbers
 
     def _check_properties(self, ids: Ids) -> None:
         is_iri = self.dictionary.kind_ids == IRI_INDEX
         if not is_iri[ids].all():
             raise damaged(self.path, "a triple has a property that is no IRI")
 
-    def _check_labels(self, labels: Numbers) -> None:
-        present, common = np.bitwise_or.reduce(labels), np.bitwise_and.reduce(labels)
-        if present & ~STORED_MARKS or not common & 1 << I.bit:
-            raise damaged(self.path, "a fact has marks that no stored fact has")
+    def _take_labels(self, stored: Any, labels: Labels) -> None:  # noqa: ANN401
+        """Copy label words; T103 if one has other marks than stored facts have."""
+        for part, numbers in _parts(stored):
+            labels[part] = numbers
+            present, common = np.bitwise_or.reduce(numbers), np.bitwise_and.reduce(numbers)
+            if present & ~STORED_MARKS or not common & 1 << I.bit:
+                raise damaged(self.path, "a fact has marks that no stored fact has")
 
-    def _check_counts(self, predicate: Predicate, labels: Numbers, counts: list[Counts]) -> None:
+    def _check_counts(self, predicate: Predicate, labels: Labels, counts: list[Counts]) -> None:
         """Refuse counts below zero, and those that contradict marks."""
         outside, inside = counts
-        if any(count.min() < 0 for count in counts):
+        least = [int(count.min()) for count in counts]
+        if min(least) < 0:
             raise damaged(self.path, "a count of derivations is below zero")
-        if outside.all():
+        if least[0] > 0:
             return
         is_lost = (labels & (1 << E.bit) != 0) & (outside == 0)
         if predicate not in self.uncounted:
@@ -117,6 +126,10 @@ def _name(predicate: Predicate) -> str:
     return f"{predicate.name[:40]!a}"
 
 
-def _numbers(table: pa.Table, name: str) -> npt.NDArray[Any]:
-    numbers: npt.NDArray[Any] = table.column(name).to_numpy()
-    return numbers
+def _parts(column: Any) -> Iterator[tuple[slice, Numbers]]:  # noqa: ANN401
+    """Yield the numbers of a column as they were read, piece by piece, with their places."""
+    first = 0
+    for chunk in column.chunks:
+        if len(chunk):
+            yield slice(first, first + len(chunk)), chunk.to_numpy()
+        first += len(chunk)

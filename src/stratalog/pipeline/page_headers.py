@@ -6,16 +6,26 @@ more. The format is Thrift's compact protocol; all that is not needed here is pa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from stratalog.pipeline.documents import OddDocumentError
 
 DATA_PAGE, DICTIONARY_PAGE = 0, 2
-_TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = 1, 2, 3, 7, 8, 9, 10, 11, 12
-_INTEGERS = (4, 5, 6)
+_BINARY, _STRUCT = 8, 12
+_WIDTHS = {1: 0, 2: 0, 3: 1, 7: 8}  # bytes of truths, which are in the type, bytes and doubles
+_INTEGERS = frozenset({4, 5, 6})
 _DEEPEST = 8  # structures in structures: a page header has two
 _LONGEST = 10  # bytes of a number
+_NUMBER = rb"[\x80-\xff]{0,4}[\x00-\x7f]"
+_BOUNDS = rb"\x1c\x18\x08.{8}\x18\x08.{8}\x16\x00\x28\x08.{8}\x18\x08.{8}[\x11\x12]{2}\x00"
+# A page of ids as Arrow writes it; there are fifty of them in a column of a million rows.
+_USUAL = re.compile(
+    rb"\x15\x00\x15(%b)\x15(%b)\x2c\x15%b\x15([\x00-\x7e])\x15\x06\x15\x06(?:%b)?\x00\x00"
+    % (_NUMBER, _NUMBER, _NUMBER, _BOUNDS),
+    re.DOTALL,
+)
 _BROKEN = "a page has no header"
 
 
@@ -28,67 +38,78 @@ class Page(NamedTuple):
     encoding: int | None
 
 
-def pages(content: memoryview, start: int, end: int) -> Iterator[Page]:
-    """Yield the headers of the pages that lie one after the other from `start` to `end`."""
-    while start < end:
+def pages(content: bytes) -> Iterator[Page]:
+    """Yield the headers of pages that lie one after the other."""
+    start = 0
+    while start < len(content):
         try:
             page, body = _header(content, start)
-        except IndexError:
+        except (IndexError, KeyError):
             raise OddDocumentError(_BROKEN) from None
-        if page.unpacked < 0 or page.packed < 0 or body + page.packed > end:
+        if page.unpacked < 0 or page.packed < 0 or body + page.packed > len(content):
             raise OddDocumentError("a page is larger than its column")
         yield page
         start = body + page.packed
 
 
-def _header(content: memoryview, at: int) -> tuple[Page, int]:
+def _header(content: bytes, at: int) -> tuple[Page, int]:
     """Return the header that begins at a place, and where it ends."""
-    found: dict[int, int] = {}
-    encoding = None
-    number = 0
-    while True:
-        number, kind, at = _field(content, at, number)
+    usual = _USUAL.match(content, at)
+    if usual is None:
+        return _any_header(content, at)
+    unpacked, packed, encoding = (_integer(usual[place], 0)[0] for place in (1, 2, 3))
+    return Page(DATA_PAGE, unpacked, packed, encoding), usual.end()
+
+
+def _any_header(content: bytes, at: int) -> tuple[Page, int]:
+    """Return the same for a header of any writer.
+
+    Its fields 1 to 3 are the type and both sizes; in the first structure, field 2 is the encoding.
+    """
+    found: dict[tuple[int, ...], int] = {}
+    numbers = [0]  # of the last field, in the header and in each structure of it that is open
+    while numbers:
+        numbers[-1], kind, at = _field(content, at, numbers[-1])
         if not kind:
-            break
-        if kind in _INTEGERS and number <= 3:  # noqa: PLR2004  # type and both sizes
-            found[number], at = _integer(content, at)
-        elif kind == _STRUCT:
-            inner, at = _encoding(content, at)
-            encoding = inner if encoding is None else encoding
+            numbers.pop()
+        elif kind in _INTEGERS:
+            value, at = _integer(content, at)
+            place = (len(numbers), numbers[-1])
+            if place in found and len(numbers) < 3:  # noqa: PLR2004  # readers differ in what holds
+                raise OddDocumentError(_BROKEN)
+            found[place] = value
+        elif kind == _STRUCT and len(numbers) < _DEEPEST:
+            numbers.append(0)
         else:
-            at = _skip(content, at, kind, 0)
-    if len(found) < 3:  # noqa: PLR2004
-        raise OddDocumentError(_BROKEN)
-    return Page(found[1], found[2], found[3], encoding), at
+            at = _skip(content, at, kind)
+    return Page(found[1, 1], found[1, 2], found[1, 3], found.get((2, 2))), at
 
 
-def _encoding(content: memoryview, at: int) -> tuple[int | None, int]:
-    """Return the second field of a structure, and where it ends: the encoding of values."""
-    number, found = 0, None
-    while True:
-        number, kind, at = _field(content, at, number)
-        if not kind:
-            return found, at
-        if number == 2 and kind in _INTEGERS:  # noqa: PLR2004
-            found, at = _integer(content, at)
-        else:
-            at = _skip(content, at, kind, 1)
-
-
-def _field(content: memoryview, at: int, before: int) -> tuple[int, int, int]:
+def _field(content: bytes, at: int, before: int) -> tuple[int, int, int]:
     """Return the number and type of the next field, type 0 at the end, and where it goes on."""
     head = content[at]
-    at += 1
-    kind, step = head & 15, head >> 4
-    if not kind:
-        return before, 0, at
-    if step:
-        return before + step, kind, at
-    number, at = _integer(content, at)
-    return number, kind, at
+    if not head:
+        return before, 0, at + 1
+    if head >> 4:
+        return before + (head >> 4), head & 15, at + 1
+    number, at = _integer(content, at + 1)
+    return number, head & 15, at
 
 
-def _unsigned(content: memoryview, at: int) -> tuple[int, int]:
+def _skip(content: bytes, at: int, kind: int) -> int:
+    """Return where a value ends; lists, sets and maps are in no page header."""
+    if kind == _BINARY:
+        size, at = _unsigned(content, at)
+        return at + size
+    return at + _WIDTHS[kind]
+
+
+def _integer(content: bytes, at: int) -> tuple[int, int]:
+    value, at = _unsigned(content, at)
+    return (value >> 1) ^ -(value & 1), at
+
+
+def _unsigned(content: bytes, at: int) -> tuple[int, int]:
     value = 0
     for place in range(_LONGEST):
         byte = content[at + place]
@@ -96,31 +117,3 @@ def _unsigned(content: memoryview, at: int) -> tuple[int, int]:
         if byte < 128:  # noqa: PLR2004  # the last byte
             return value, at + place + 1
     raise OddDocumentError(_BROKEN)
-
-
-def _integer(content: memoryview, at: int) -> tuple[int, int]:
-    value, at = _unsigned(content, at)
-    return (value >> 1) ^ -(value & 1), at
-
-
-def _skip(content: memoryview, at: int, kind: int, depth: int) -> int:
-    """Return where a value ends."""
-    if kind in (_TRUE, _FALSE):
-        return at
-    if kind == _BYTE:
-        return at + 1
-    if kind in _INTEGERS:
-        return _unsigned(content, at)[1]
-    if kind == _DOUBLE:
-        return at + 8
-    if kind == _BINARY:
-        size, at = _unsigned(content, at)
-        return at + size
-    if kind == _STRUCT and depth < _DEEPEST:
-        number = 0
-        while True:
-            number, inner, at = _field(content, at, number)
-            if not inner:
-                return at
-            at = _skip(content, at, inner, depth + 1)
-    raise OddDocumentError(_BROKEN)  # lists, sets and maps are in no page header

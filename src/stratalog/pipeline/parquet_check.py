@@ -104,9 +104,9 @@ def _check_chunks(content: memoryview, metadata: Any) -> int:  # noqa: ANN401
             column = group.column(number)
             start, end = _span(column, len(content), group.num_rows)
             if column.path_in_schema == TEXT:
-                texts += sum(_unpacked_texts(pages(content, start, end)))
+                texts += sum(_unpacked_texts(pages(bytes(content[start:end]))))
             elif (end - start) * _EXPANSION > _SMALL:
-                _check_numbers(pages(content, start, end), group.num_rows)
+                _check_numbers(pages(bytes(content[start:end])), group.num_rows)
     return texts
 
 

@@ -15,6 +15,7 @@ from stratalog.pipeline.replay import replay
 from stratalog.pipeline.snapshot import COUNTS, DICTIONARY_SCHEMA, relation_schema
 
 DATA = "data"
+FEW_ROWS = 1 << 15  # they are unpacked before threads have begun
 _REPEATING = ["kind", "label", *COUNTS]  # few values, so a dictionary of them is small
 
 
@@ -104,7 +105,7 @@ def _checked(root: Path, part: FilePart, names: list[str]) -> Checked:
 def _unpacked(root: Path, part: FilePart, found: Checked) -> pa.Table:
     """Return the rows of a file; T103 if it has empty cells or is not what its footer says."""
     try:
-        table = found.file.read()
+        table = found.file.read(use_threads=part.rows > FEW_ROWS)
     except (pa.ArrowException, OSError):
         raise damaged(root / part.path, "it is no Parquet file of ours") from None
     if table.num_rows != part.rows:

@@ -114,14 +114,15 @@ class Contents:
         """Store facts as they were saved, all different, and what is stored already among them."""
         relation = self.relation(predicate)
         block = np.asarray(columns, np.uint32).reshape(predicate.arity, labels.size)
-        self._meet_constants(block)
+        self.directory.constants = self.constants  # all are in the dictionary
         had_some = relation.rows > 0
         relation.expect(labels.size, key_of(block))
         self.merge(relation, block, UNCOUNTED)
         relation.take_touched()
         if relation.rows != labels.size:
             raise repeated(predicate)
-        if any(count.size and int(count.max()) > np.iinfo(np.int32).max for count in counts):
+        wide = [count for count in counts if count.size and count.dtype != np.int32]
+        if any(int(count.max()) > np.iinfo(np.int32).max for count in wide):
             relation.promote_counts()
         rows: Ids | slice = slice(labels.size)  # in the order of the facts, if there were none
         if had_some:
