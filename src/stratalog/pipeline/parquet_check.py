@@ -23,7 +23,7 @@ TEXT = "text"
 PLAIN_ENCODING = 0
 
 _EXPANSION = 1 << 15  # how many times its size a packed byte can have at most
-_SMALL = 1 << 26  # bytes that need no look at the headers of pages
+_SMALL = 1 << 28  # bytes that need no look at the headers of pages
 _VALUE = 16  # bytes: more than any encoding of ours takes for a number
 _SLACK = 1 << 20  # bytes of levels and headers
 _COMPRESSION = ("ZSTD", "UNCOMPRESSED")
