@@ -60,6 +60,7 @@ CHANGES = frozenset(  # events whose first words are paths that are made, change
     }
 )
 TWO_PATHS = frozenset({"os.link", "os.rename", "shutil.move"})
+OF_LINKS = frozenset({"os.link", "os.remove", "os.rename", "os.rmdir"})  # not of what they lead to
 SECOND_PATH = frozenset({"os.symlink"})  # the first one is only a text
 FROM_FIRST = frozenset({"shutil.copyfile", "shutil.copymode", "shutil.copystat", "shutil.copytree"})
 LISTINGS = frozenset({"os.listdir", "os.scandir"})
@@ -93,6 +94,8 @@ class Watch:
             path, mode, flags = words
             if self._is_folder_above(path, flags):
                 return None
+            if isinstance(flags, int) and flags & os.O_NOFOLLOW and not isinstance(path, int):
+                path = _in_its_folder(path)
             return self._outside(event, [path], writes=_writes(mode, flags))
         if event in LISTINGS:
             return self._outside(event, [words[0]], writes=False)
@@ -113,7 +116,10 @@ class Watch:
             return wrong or self._outside(event, [words[1]], writes=True)
         if event in SECOND_PATH:
             return self._outside(event, [words[1]], writes=True)
-        return self._outside(event, words[: 1 + (event in TWO_PATHS)], writes=True)
+        paths = words[: 1 + (event in TWO_PATHS)]
+        if event in OF_LINKS:
+            paths = tuple(_in_its_folder(path) for path in paths)
+        return self._outside(event, paths, writes=True)
 
     def _outside(self, event: str, paths: Iterable[Any], *, writes: bool) -> str | None:
         """Return what is wrong with a path; one that is a descriptor was opened before."""
@@ -121,10 +127,21 @@ class Watch:
         for path in paths:
             if path is None or isinstance(path, int):
                 continue
-            real = os.path.realpath(os.fsdecode(path))
+            real = path if isinstance(path, _Named) else os.path.realpath(os.fsdecode(path))
             if real != os.devnull and not any(_is_in(real, folder) for folder in allowed):
                 return f"{event} {'to write' if writes else 'to read'}: {real}"
         return None
+
+
+class _Named(str):
+    """A path whose last name is not followed if it is a link."""
+
+    __slots__ = ()
+
+
+def _in_its_folder(path: Any) -> _Named:
+    named = Path(os.fsdecode(path)).absolute()
+    return _Named(named.parent.resolve() / named.name)
 
 
 _active: list[Watch] = []

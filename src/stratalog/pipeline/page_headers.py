@@ -19,11 +19,17 @@ _INTEGERS = frozenset({4, 5, 6})
 _DEEPEST = 8  # structures in structures: a page header has two
 _LONGEST = 10  # bytes of a number
 _NUMBER = rb"[\x80-\xff]{0,4}[\x00-\x7f]"
-_BOUNDS = rb"\x1c\x18\x08.{8}\x18\x08.{8}\x16\x00\x28\x08.{8}\x18\x08.{8}[\x11\x12]{2}\x00"
-# A page of ids as Arrow writes it; there are fifty of them in a column of a million rows.
+_VALUE = rb"(?:\x08.{8}|\x04.{4})"
+_BOUNDS = rb"\x1c\x18%b\x18%b\x16\x00\x28%b\x18%b[\x11\x12]{2}\x00" % ((_VALUE,) * 4)
+# A page of numbers as Arrow writes it; there are fifty of them in a column of a million rows.
 _USUAL = re.compile(
     rb"\x15\x00\x15(%b)\x15(%b)\x2c\x15%b\x15([\x00-\x7e])\x15\x06\x15\x06(?:%b)?\x00\x00"
     % (_NUMBER, _NUMBER, _NUMBER, _BOUNDS),
+    re.DOTALL,
+)
+_DICTIONARY = re.compile(
+    rb"\x15\x04\x15(%b)\x15(%b)\x4c\x15%b\x15([\x00-\x7e])[\x11\x12]?\x00\x00"
+    % (_NUMBER, _NUMBER, _NUMBER),
     re.DOTALL,
 )
 _BROKEN = "a page has no header"
@@ -54,11 +60,11 @@ def pages(content: bytes) -> Iterator[Page]:
 
 def _header(content: bytes, at: int) -> tuple[Page, int]:
     """Return the header that begins at a place, and where it ends."""
-    usual = _USUAL.match(content, at)
+    usual = _USUAL.match(content, at) or _DICTIONARY.match(content, at)
     if usual is None:
         return _any_header(content, at)
     unpacked, packed, encoding = (_integer(usual[place], 0)[0] for place in (1, 2, 3))
-    return Page(DATA_PAGE, unpacked, packed, encoding), usual.end()
+    return Page(usual[0][1] >> 1, unpacked, packed, encoding), usual.end()
 
 
 def _any_header(content: bytes, at: int) -> tuple[Page, int]:
