@@ -30,11 +30,12 @@ from stratalog.pipeline.durable import (
 )
 from stratalog.pipeline.layout import DATA, VERSIONS, unfinished_path, version_path
 from stratalog.pipeline.manifest import JSON, FilePart, Manifest, RelationParts, to_bytes
+from stratalog.pipeline.packs import MOST_ROWS, Pack
 from stratalog.pipeline.snapshot import DICTIONARY_SCHEMA, Delta, Snapshot, StoredRelation
 
 _FEW_PARTS = 8  # below this many dictionary files there is nothing to gain by merging them
+_FEW_DELTAS = 8  # of a relation, likewise
 _FEW_ROWS = 1_000  # up to here a relation is written anew, which takes no more than a delta
-_MOST_DELTAS = 16  # of a relation, before it is written anew: each is a file to open
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ class Draft:
         self.token = secrets.token_hex(8)
         self.written: list[Path] = []
         self.manifest: Manifest  # there once it has been published
+        self.pack = Pack(root, root / DATA / f"pack-{self.token}.pack")
         self.is_published = False
         self.manifest_path = version_path(root, number)
         self.unfinished = unfinished_path(root, number, self.token)
@@ -99,6 +101,7 @@ class Draft:
             relations=relations,
             streams={**(self.before.streams if self.before else {}), **intent.streams},
         )
+        self._write_pack()
         flush_files(self.written)
         flush_folder(self.root / DATA)
         return manifest
@@ -153,17 +156,22 @@ class Draft:
         """Write what a relation differs in; None if it is better written anew."""
         rows = sum(file.rows for file in before.files)
         pending = delta.table.num_rows + sum(file.rows for file in before.deltas)
-        is_long = len(before.deltas) >= _MOST_DELTAS or 2 * pending > rows
-        if is_long or rows <= _FEW_ROWS:
+        if rows <= _FEW_ROWS or 2 * pending > rows:
             return None
         table = StoredRelation(before.predicate, delta.table).as_stored()
+        kept, merged = _to_merge(before.deltas, table.num_rows, _FEW_DELTAS)
+        if merged:
+            try:
+                table = parts.read_merged(self.root, before.predicate.arity, merged, table)
+            except StoreError:  # a damaged file; all that it says is in memory
+                return None
         file = self._write_table(f"{slug(before.predicate)}-delta", table)
         return replace(
             before,
             rows=before.rows + delta.facts,
             facts=before.facts + delta.facts,
             explicit=before.explicit + delta.explicit,
-            deltas=(*before.deltas, file),
+            deltas=(*kept, file),
         )
 
     def _write_relation(self, predicate: Predicate, snapshot: Snapshot) -> RelationParts:
@@ -189,10 +197,10 @@ class Draft:
             raise ValueError("a dictionary only grows, this one lost constants")
         if pending == 0:
             return tuple(kept)
-        while len(kept) > _FEW_PARTS and kept[-1].rows <= 2 * pending:
-            pending += kept.pop().rows
+        stay, merged = _to_merge(tuple(kept), pending, _FEW_PARTS)
+        pending += sum(file.rows for file in merged)
         added = table.slice(table.num_rows - pending)
-        return (*kept, self._write_table("dictionary", added))
+        return (*stay, self._write_table("dictionary", added))
 
     def _is_extended(self, kinds: list[str], table: pa.Table, intent: Intent) -> bool:
         """Tell whether all stored constants keep their ids."""
@@ -215,9 +223,16 @@ class Draft:
 
     def _write_table(self, name: str, table: pa.Table) -> FilePart:
         interrupts.check()
+        if self.before is not None and table.num_rows <= MOST_ROWS:
+            return self.pack.add(table)
         path = self._new_path(name, "parquet")
         parts.write_table(path, table)
         return parts.describe(self.root, path, table.num_rows)
+
+    def _write_pack(self) -> None:
+        if self.pack:
+            self.written.append(self.pack.path)
+            self.pack.write()
 
     def _write_document(self, name: str, content: JSON) -> FilePart:
         """Write JSON to a file of its own, or name the one that has it already."""
@@ -235,6 +250,21 @@ class Draft:
         path = self.root / DATA / f"{name}-{self.token}.{suffix}"
         self.written.append(path)
         return path
+
+
+def _to_merge(
+    files: tuple[FilePart, ...], rows: int, few: int
+) -> tuple[tuple[FilePart, ...], tuple[FilePart, ...]]:
+    """Return which files stay, and which at the end are merged with new rows.
+
+    A file is merged if it has at most twice the rows that are to be written with it: there are
+    never more than a few and the logarithm of the rows, and each row is written about as often.
+    """
+    first = len(files)
+    while first > few and files[first - 1].rows <= 2 * rows:
+        first -= 1
+        rows += files[first].rows
+    return files[:first], files[first:]
 
 
 def _labelled(table: pa.Table, bit: int) -> int:

@@ -21,7 +21,7 @@ REJECTED = "rejected"
 _MANIFEST_NAME = re.compile(r"([0-9]{8,})\.json")
 _UNFINISHED_NAME = re.compile(r"[0-9]{8,}-[0-9a-f]{16}\.tmp")
 _LEAST_MANIFEST_BYTES = 256  # what keeps a dropped version's number taken is shorter
-_DATA_NAME = re.compile(r"[A-Za-z0-9_-]+-[0-9a-f]{16}\.(parquet|json)")
+_DATA_NAME = re.compile(r"[A-Za-z0-9_-]+-[0-9a-f]{16}\.(parquet|json|pack)")
 
 
 def version_path(root: Path, number: int) -> Path:

@@ -19,6 +19,7 @@ from stratalog.plan.triples import is_triple_shaped
 FORMAT = 1
 PLAIN = "plain"
 DELTAS = "deltas"
+PACKED = "packed"
 JSON = dict[str, Any] | list[Any] | str | int | float | bool | None
 
 MOST_ROWS = 2**32 - 2  # rows have numbers of 32 bits
@@ -32,12 +33,16 @@ _DATA_PATH = re.compile(r"data/[A-Za-z0-9_][A-Za-z0-9._-]*")
 
 @dataclass(frozen=True, slots=True)
 class FilePart:
-    """A data file: its path below the store's folder, and what it must look like."""
+    """A data file: its path below the store's folder, and what it must look like.
+
+    With `begin` it is a part of a file: `bytes` bytes from there.
+    """
 
     path: str
     bytes: int
     crc32: int
     rows: int = 0
+    begin: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +114,10 @@ def to_bytes(manifest: Manifest) -> bytes:
         "statistics": manifest.statistics,
         "program": _file_fields(manifest.program),
         "plan": _file_fields(manifest.plan),
-        "dictionary": {"scheme": PLAIN, "files": [_file_fields(f) for f in manifest.dictionary]},
+        "dictionary": {
+            "scheme": _scheme(manifest.dictionary),
+            "files": [_file_fields(f) for f in manifest.dictionary],
+        },
         "relations": [_relation_fields(relation) for relation in manifest.relations],
     }
     if manifest.streams:
@@ -123,14 +131,22 @@ def dropped_bytes(number: int) -> bytes:
 
 
 def _file_fields(file: FilePart) -> dict[str, Any]:
-    return {"path": file.path, "rows": file.rows, "bytes": file.bytes, "crc32": file.crc32}
+    fields = {"path": file.path, "rows": file.rows, "bytes": file.bytes, "crc32": file.crc32}
+    return fields if file.begin is None else {**fields, "begin": file.begin}
+
+
+def _scheme(files: tuple[FilePart, ...], deltas: tuple[FilePart, ...] = ()) -> str:
+    """Return the name that tells readers what they must understand."""
+    if any(file.begin is not None for file in files + deltas):
+        return PACKED
+    return DELTAS if deltas else PLAIN
 
 
 def _relation_fields(relation: RelationParts) -> dict[str, Any]:
     fields = {
         "name": relation.predicate.name,
         "arity": relation.predicate.arity,
-        "scheme": DELTAS if relation.deltas else PLAIN,
+        "scheme": _scheme(relation.files, relation.deltas),
         "rows": relation.rows,
         "facts": relation.facts,
         "explicit": relation.explicit,
@@ -173,7 +189,7 @@ def check_format(found: object, path: Path) -> None:
 
 def _parse(fields: Fields, path: Path) -> Manifest:
     dictionary = docs.record(docs.field(fields, "dictionary"), "the dictionary")
-    _check_scheme(dictionary, (PLAIN,), path)
+    _check_scheme(dictionary, (PLAIN, PACKED), path)
     number = _number(fields, "number", least=1)
     relations = [_parse_relation(each, path) for each in _list(fields, "relations")]
     if len({each.predicate for each in relations}) < len(relations):
@@ -200,8 +216,9 @@ def _parse(fields: Fields, path: Path) -> Manifest:
 
 def _parse_relation(value: object, path: Path) -> RelationParts:
     fields = docs.record(value, "a relation")
-    _check_scheme(fields, (PLAIN, DELTAS), path)
-    deltas = _list(fields, "deltas") if fields["scheme"] == DELTAS else []
+    _check_scheme(fields, (PLAIN, DELTAS, PACKED), path)
+    may_lack = fields["scheme"] == PLAIN or (fields["scheme"] == PACKED and "deltas" not in fields)
+    deltas = [] if may_lack else _list(fields, "deltas")
     rows = _number(fields, "rows", most=MOST_ROWS)
     relation = RelationParts(
         predicate=predicate_in([fields.get("name"), fields.get("arity")]),
@@ -232,7 +249,8 @@ def _parse_file(value: object, path: Path) -> FilePart:
     if not _DATA_PATH.fullmatch(name):
         raise damaged(path, "it names a file outside the store's data")
     rows, size = _number(fields, "rows", most=MOST_ROWS), _number(fields, "bytes")
-    return FilePart(name, size, _number(fields, "crc32", most=2**32 - 1), rows)
+    begin = _number(fields, "begin") if "begin" in fields else None
+    return FilePart(name, size, _number(fields, "crc32", most=2**32 - 1), rows, begin)
 
 
 def _check_scheme(fields: Fields, known: tuple[str, ...], path: Path) -> None:

@@ -44,16 +44,21 @@ def open_ordinary(path: Path, flags: int = _READING, mode: int = 0o666) -> int:
     return descriptor
 
 
-def mapped(path: Path, size: int | None = None) -> pa.Buffer:
-    """Return a file's content, mapped into memory; T103 if it has not the size it must have."""
+def mapped(path: Path, size: int | None = None, begin: int | None = None) -> pa.Buffer:
+    """Return a file's content, mapped into memory; T103 if it has not the size it must have.
+
+    With `begin` the content is a part of the file, which begins there.
+    """
     descriptor = open_ordinary(path)
     try:
         found = os.fstat(descriptor).st_size
-        if size is not None and found != size:
-            raise damaged(path, f"it has {found} bytes instead of {size}")
+        first, end = begin or 0, found if size is None else (begin or 0) + size
+        if found < end or (begin is None and found > end):
+            raise damaged(path, f"it has {found} bytes instead of {end}")
         if not found:
             return pa.py_buffer(b"")
-        return pa.py_buffer(mmap.mmap(descriptor, found, access=mmap.ACCESS_READ))
+        whole = pa.py_buffer(mmap.mmap(descriptor, found, access=mmap.ACCESS_READ))
+        return whole.slice(first, end - first)
     finally:
         os.close(descriptor)
 

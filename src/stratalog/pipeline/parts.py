@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from stratalog.pipeline.manifest import FilePart
 from stratalog.pipeline.ordinary import damaged, mapped
 from stratalog.pipeline.parquet_check import ROWS_PER_GROUP, Checked, check_texts, checked
-from stratalog.pipeline.replay import replay
+from stratalog.pipeline.replay import last_of_each, replay
 from stratalog.pipeline.snapshot import COUNTS, DICTIONARY_SCHEMA, relation_schema
 
 DATA = "data"
@@ -19,7 +19,14 @@ FEW_ROWS = 1 << 15  # they are unpacked before threads have begun
 _REPEATING = ["kind", "label", *COUNTS]  # few values, so a dictionary of them is small
 
 
-def write_table(path: Path, table: pa.Table) -> None:
+def encode_table(table: pa.Table) -> pa.Buffer:
+    """Return the Parquet file that `write_table` would write."""
+    sink = pa.BufferOutputStream()
+    write_table(sink, table)
+    return sink.getvalue()
+
+
+def write_table(path: Path | pa.BufferOutputStream, table: pa.Table) -> None:
     """Write a Parquet file whose bytes depend on the rows alone, not on how they are chunked."""
     ids = [field.name for field in table.schema if field.name not in (*_REPEATING, "text")]
     writer = pq.ParquetWriter(
@@ -48,7 +55,7 @@ def read_bytes(root: Path, part: FilePart) -> pa.Buffer:
     """Return the file's content, mapped into memory, after comparing it with the manifest."""
     path = root / part.path
     try:
-        content = mapped(path, part.bytes)
+        content = mapped(path, part.bytes, part.begin)
     except FileNotFoundError:
         raise damaged(path, "it is missing") from None
     if zlib.crc32(content) != part.crc32:
@@ -90,6 +97,16 @@ def check_relation(
     """Refuse files that have not the rows they claim; nothing is unpacked."""
     for file in (*files, *deltas):
         _checked(root, file, relation_schema(arity).names)
+
+
+def read_merged(root: Path, arity: int, deltas: tuple[FilePart, ...], newest: pa.Table) -> pa.Table:
+    """Return one delta that stands for some and for the one that comes after them."""
+    earlier = read_relation(root, arity, deltas)
+    schema = earlier.schema
+    for position, name in enumerate(schema.names):
+        if newest.schema.field(name).type == pa.int64():
+            schema = schema.set(position, newest.schema.field(name))
+    return last_of_each([earlier.cast(schema), newest.cast(schema)], arity)
 
 
 def _concatenate(parts: list[pa.Table], schema: pa.Schema) -> pa.Table:

@@ -14,15 +14,24 @@ Mask = npt.NDArray[np.bool_]
 
 def replay(base: pa.Table, deltas: Sequence[pa.Table], arity: int) -> pa.Table:
     """Return the rows of `base`, changed by the deltas one after the other."""
-    names = [f"c{place}" for place in range(arity)]
-    changed = pa.concat_tables(deltas)
-    changed = changed.filter(pa.array(_last_of_each(changed, names)))
+    names = _names(arity)
+    changed = last_of_each(deltas, arity)
     kept = base.filter(pa.array(~_among(base, changed, names)))
     present = changed.filter(pc.not_equal(changed["label"], 0))
     return pa.concat_tables([kept, present])
 
 
-def _last_of_each(table: pa.Table, names: Sequence[str]) -> Mask:
+def last_of_each(deltas: Sequence[pa.Table], arity: int) -> pa.Table:
+    """Return of each fact the last row that the deltas have, as one delta."""
+    changed = pa.concat_tables(deltas)
+    return changed.filter(pa.array(_is_last(changed, _names(arity))))
+
+
+def _names(arity: int) -> list[str]:
+    return [f"c{place}" for place in range(arity)]
+
+
+def _is_last(table: pa.Table, names: Sequence[str]) -> Mask:
     """Return for each row whether no later row is of the same fact."""
     rows = table.num_rows
     last = np.zeros(rows, np.bool_)

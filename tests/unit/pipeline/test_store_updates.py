@@ -162,12 +162,68 @@ def test_a_relation_is_written_anew_when_deltas_exceed_half_of_it(store):
         assert 2 * sum(file.rows for file in found.deltas) <= sum(file.rows for file in found.files)
 
 
-def test_a_relation_is_written_anew_when_it_has_sixteen_deltas(store, monkeypatch):
-    monkeypatch.setattr(commit, "_MOST_DELTAS", 3)
-    for number in range(2, 8):
-        commit_update(store, number)
-    assert [len(parts_of(store, n).deltas) for n in range(1, 8)] == [0, 1, 2, 3, 0, 1, 2]
-    check_store(store.path, 7)
+@pytest.mark.parametrize("few", [0, 2])
+def test_small_deltas_are_merged_and_the_relation_is_not_written_anew(store, monkeypatch, few):
+    monkeypatch.setattr(commit, "_FEW_DELTAS", few)
+    base, rows = parts_of(store, 1).files, rows_of(1)
+    for number in range(2, 40):
+        changed = {(0, 1): (3, number, 1), (number % 15, 0): (3, 1, number)}
+        more = len({**rows, **changed}) - len(rows)
+        rows = {**rows, **changed}
+        whole = Snapshot(**{**vars(content(number)), "relations": {LARGE: table(2, rows)}})
+        delta = Delta(table(2, changed), more, more)
+        store.commit(whole, expected=number - 1, changed={LARGE: delta})
+        found = parts_of(store, number)
+        assert found.files == base or number > 15
+        assert len(found.deltas) <= few + 6  # the logarithm of the rows
+        assert read_rows(store.read().relations[LARGE]) == rows
+        assert found.rows == len(rows)
+    for number in range(2, 40):
+        assert read_rows(store.read(number).relations[LARGE])[0, 1] == (3, number, 1)
+
+
+def test_a_fact_that_came_and_went_in_merged_deltas_is_gone(store, monkeypatch):
+    monkeypatch.setattr(commit, "_FEW_DELTAS", 0)
+    there, gone = (3, 1, 1), (0, 0, 0)
+    for number, (fact, row) in enumerate(
+        [((90, 1), there), ((90, 1), gone), ((3, 4), gone), ((3, 4), there), ((5, 6), gone)], 2
+    ):
+        more = 1 if row == there else -1
+        delta = Delta(table(2, {fact: row}), more, more)
+        store.commit(content(number), expected=number - 1, changed={LARGE: delta})
+    assert len(parts_of(store, 6).deltas) == 1
+    rows = read_rows(store.read().relations[LARGE])
+    assert (90, 1) not in rows
+    assert (5, 6) not in rows
+    assert rows[3, 4] == there
+
+
+def test_a_damaged_delta_is_not_merged_but_mended(store, monkeypatch):
+    monkeypatch.setattr(commit, "_FEW_DELTAS", 0)
+    commit_update(store, 2)
+    [delta] = parts_of(store, 2).deltas
+    os.truncate(store.path / delta.path, delta.begin)
+    commit_update(store, 3)
+    assert not parts_of(store, 3).deltas
+    check_version(store, 3)
+
+
+def test_an_update_makes_one_data_file_however_many_relations_it_touches(store):
+    before = set((store.path / "data").iterdir())
+    others = {Predicate(f"other{i}", 1): table(1, {(i,): (3, 1, 1)}) for i in range(9)}
+    made = content(2)
+    store.commit(
+        Snapshot(**{**vars(made), "program": "# 0", "relations": {**made.relations, **others}}),
+        expected=1,
+        changed={LARGE: delta_of(2)},
+    )
+    [pack] = set((store.path / "data").iterdir()) - before
+    assert pack.suffix == ".pack"
+    found = store.read()
+    assert read_rows(found.relations[LARGE]) == rows_of(2)
+    assert all(found.relations[p].equals(rows) for p, rows in others.items())
+    store.drop(1)
+    assert read_rows(store.read().relations[LARGE]) == rows_of(2)
 
 
 def test_a_small_relation_is_always_written_anew(store, monkeypatch):
@@ -205,13 +261,40 @@ def test_damage_to_a_delta_is_noticed(store):
     check_version(store, 1)
 
 
-def test_an_older_stratalog_refuses_deltas(store):
+def test_an_older_stratalog_refuses_what_it_does_not_know(store):
     commit_update(store, 2)
     manifest = store.path / "versions" / "00000002.json"
-    assert '"scheme": "deltas"' in manifest.read_text()
-    manifest.write_bytes(_seal({**crash_fields(manifest), "relations": [{"scheme": "later"}]}))
-    with pytest.raises(StoreError, match="T104"):
-        store.read()
+    fields = crash_fields(manifest)
+    assert fields["relations"][0]["scheme"] == fields["dictionary"]["scheme"] == "packed"
+    for later in ({"relations": [{"scheme": "later"}]}, {"dictionary": {"scheme": "later"}}):
+        manifest.write_bytes(_seal({**fields, **later}))
+        with pytest.raises(StoreError, match="T104"):
+            store.read()
+
+
+def test_deltas_that_are_files_of_their_own_are_read(store, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(commit, "MOST_ROWS", -1)  # as earlier releases wrote them
+        for number in range(2, 5):
+            commit_update(store, number)
+    fields = crash_fields(store.path / "versions" / "00000004.json")
+    assert fields["relations"][0]["scheme"] == "deltas"
+    assert fields["dictionary"]["scheme"] == "plain"
+    commit_update(store, 5)
+    check_store(store.path, 5)
+    assert [file.begin is None for file in parts_of(store, 5).deltas] == [True] * 3 + [False]
+
+
+@pytest.mark.parametrize("begin", [-1, 1, 1 << 40, None])
+def test_a_part_that_is_not_there_is_noticed(store, begin):
+    commit_update(store, 2)
+    manifest = store.path / "versions" / "00000002.json"
+    fields = crash_fields(manifest)
+    [delta] = fields["relations"][0]["deltas"]
+    delta["begin"] = begin
+    manifest.write_bytes(_seal(fields))
+    with pytest.raises(StoreError, match="T103"):
+        store.read().relations[LARGE]
 
 
 def crash_fields(manifest):
@@ -286,12 +369,11 @@ def test_fifty_updates_at_a_million_facts_write_kilobytes_and_open_soon(tmp_path
         kb.update(insert={"edge": gone + np.array([1_000_000, 0])}, delete={"edge": gone})
         files, size = written(tmp_path, files)
         sizes.append(size)
-    large = [size for size in sizes if size > 200_000]
-    assert len(large) <= 50 // commit._MOST_DELTAS  # relations that were written anew
-    assert sum(sizes) - sum(large) < 50 * 100_000
+    assert max(sizes) < 500_000  # no relation was written anew
+    assert sum(sizes) < 50 * 100_000
     store = Store.open(tmp_path / "kb")
     relations = store._manifest(store.version).relations
-    assert max(len(relation.deltas) for relation in relations) <= commit._MOST_DELTAS
+    assert max(len(relation.deltas) for relation in relations) <= commit._FEW_DELTAS + 17
     assert opening(tmp_path / "kb") < 3 * first + 2  # seconds
     assert sl.open(tmp_path / "kb").stats["facts"] == kb.stats["facts"]
 

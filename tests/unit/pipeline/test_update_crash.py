@@ -30,7 +30,7 @@ path(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .
 last(?y) :- edge(?x, ?y), NOT edge(?y, ?z) .
 degree(?x, ?n) :- AGGREGATE(edge(?x, ?y) ON ?x BIND COUNT(?y) AS ?n) .
 """
-MOST_DELTAS = 2  # of a relation: every third version is a compaction
+FEW_DELTAS = 1  # of a relation: most versions merge some
 BEFORE = 3  # versions: the next one is a compaction
 ROUNDS = 6  # of random kills
 WRITERS = (100, 200, 300)
@@ -72,7 +72,7 @@ def command(path, number):
 
 def make_deltas():
     """Let small relations have deltas, and few of them."""
-    commit._FEW_ROWS, commit._MOST_DELTAS = 0, MOST_DELTAS
+    commit._FEW_ROWS, commit._FEW_DELTAS = 0, FEW_DELTAS
 
 
 def create(path, engine="reference", keep=None):
