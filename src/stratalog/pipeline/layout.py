@@ -9,7 +9,7 @@ from pathlib import Path
 from stratalog.pipeline import history
 from stratalog.pipeline.durable import reserve_file
 from stratalog.pipeline.manifest import Manifest, from_bytes
-from stratalog.pipeline.ordinary import check_folder, read_text
+from stratalog.pipeline.ordinary import check_folder, damaged, read_text
 
 MARKER = "stratalog.json"
 LOCK = "lock"
@@ -133,7 +133,10 @@ def load(root: Path, number: int) -> Manifest | None:
         content = read_text(path)
     except FileNotFoundError:
         return None
-    return from_bytes(content, path)
+    manifest = from_bytes(content, path)
+    if manifest is not None and manifest.number != number:
+        raise damaged(path, "it is of another version")
+    return manifest
 
 
 def unfinished(root: Path) -> list[Path]:

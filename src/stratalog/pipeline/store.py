@@ -295,8 +295,6 @@ class Store:
                 manifest = layout.load(self.path, number)
         if manifest is None:
             raise self._no_version(number)
-        if manifest.number != number:
-            raise damaged(layout.version_path(self.path, number), "it is of another version")
         return manifest
 
     def _no_version(self, number: int) -> StoreError:

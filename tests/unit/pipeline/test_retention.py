@@ -136,6 +136,16 @@ def test_nothing_is_dropped_while_a_manifest_cannot_be_read(store):
         store.drop_older(2)
 
 
+def test_a_manifest_under_the_number_of_a_version_to_drop_takes_no_files_along(store):
+    for _ in range(3):
+        commit(store)
+    first, third = (layout.version_path(store.path, number) for number in (1, 3))
+    first.write_bytes(third.read_bytes())
+    commit(store, keep=3)
+    for number in (2, 3, 4):
+        assert store.read(number).relations[OFTEN]["c0"].to_pylist() == [number]
+
+
 def test_lines_that_were_rejected_go_with_their_version(store):
     for number in range(1, 4):
         commit(store)
