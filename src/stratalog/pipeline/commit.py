@@ -65,6 +65,7 @@ class Draft:
         self.written: list[Path] = []
         self.manifest: Manifest  # there once it has been published
         self.pack = Pack(root, root / DATA / f"pack-{self.token}.pack")
+        self.is_packing = False
         self.is_published = False
         self.manifest_path = version_path(root, number)
         self.unfinished = unfinished_path(root, number, self.token)
@@ -84,6 +85,7 @@ class Draft:
 
     def write(self, snapshot: Snapshot, intent: Intent) -> Manifest:
         """Write all data files, flush them, and return the manifest that names them."""
+        self.is_packing = intent.builds_on_stored  # what is saved as a whole others read as it is
         dictionary = self._write_dictionary(snapshot, intent)
         relations = self._write_relations(snapshot, intent)
         manifest = Manifest(
@@ -223,7 +225,7 @@ class Draft:
 
     def _write_table(self, name: str, table: pa.Table) -> FilePart:
         interrupts.check()
-        if self.before is not None and table.num_rows <= MOST_ROWS:
+        if self.is_packing and table.num_rows <= MOST_ROWS:
             return self.pack.add(table)
         path = self._new_path(name, "parquet")
         parts.write_table(path, table)

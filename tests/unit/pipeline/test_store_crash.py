@@ -254,13 +254,13 @@ def kill_at_random_times_with_keep(folder):
     assert len(Store.open(folder / "kb").numbers()) <= 3
 
 
-def write_in_competition(path, last, name):
+def write_in_competition(path, last, name, keep):
     store = Store.open(path)
     won = []
     while store.version < last:
         number = store.version + 1
         try:
-            commit(store, number, note=name)
+            commit(store, number, note=name, keep=keep)
             won.append(number)
         except StoreError as error:
             if error.code != "T105":
@@ -280,11 +280,37 @@ def drop_and_read_meanwhile(path, last):
                 raise
 
 
-def race(folder):
+def read_meanwhile(path, last):
+    """Read the current version, and list all, while writers drop them."""
+    store = Store.open(path)
+    while (number := store.version) < last:
+        with suppress_code("T102"):
+            check_version(store, number)
+        listed = store.versions()
+        assert [v.number for v in listed] == sorted({v.number for v in listed})
+        assert all(v.note in {"anna", "bert", "cleo"} for v in listed)
+
+
+@contextmanager
+def suppress_code(code):
+    try:
+        yield
+    except StoreError as error:
+        if error.code != code:
+            raise
+
+
+def race_with_keep(folder):
+    race(folder, keep=2, other=read_meanwhile)
+    assert len(Store.open(folder / "kb").numbers()) == 2
+
+
+def race(folder, keep="all", other=drop_and_read_meanwhile):
     path, last = folder / "kb", 15
     Store.create_or_open(path)
-    actors = [fork(write_in_competition, path, last, name) for name in ("anna", "bert", "cleo")]
-    actors += [fork(drop_and_read_meanwhile, path, last) for _ in range(2)]
+    names = ("anna", "bert", "cleo")
+    actors = [fork(write_in_competition, path, last, name, keep) for name in names]
+    actors += [fork(other, path, last) for _ in range(2)]
     assert [ending(actor) for actor in actors] == [0] * len(actors)
     assert ending(fork(check_race, folder, path, last)) == 0
 
@@ -332,6 +358,7 @@ ROLES = [
     kill_at_random_times,
     kill_at_random_times_with_keep,
     race,
+    race_with_keep,
     fill_the_disk,
 ]
 
