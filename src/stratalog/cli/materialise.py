@@ -62,17 +62,12 @@ def _command(  # noqa: PLR0913  # the contract's options
     schemes: Annotated[str | None, _choice("auto, plain.")] = None,
     equality: Annotated[str | None, _choice("auto, off.")] = None,
     joins: Annotated[str | None, _choice("auto, plan.")] = None,
-    threads: Annotated[int | None, typer.Option(min=1, metavar="N", help="Use N threads.")] = None,
-    memory: Annotated[
-        int | None,
-        typer.Option(parser=o.parse_amount, metavar="AMOUNT", help="Stop beyond 4GiB, 500MB, ..."),
-    ] = None,
-    max_facts: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Stop beyond N facts.")
-    ] = None,
-    timeout: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Stop reasoning after this time.")
-    ] = None,
+    threads: o.Threads = None,
+    memory: o.Memory = None,
+    spill: o.Spill = None,
+    max_facts: o.MaxFacts = None,
+    max_digits: o.MaxDigits = None,
+    timeout: o.Timeout = None,
     graphs: Annotated[str | None, _choice("Names of graphs: drop, keep.")] = None,
     header: Annotated[bool, typer.Option("--header", help="Text tables begin with names.")] = False,
     on_bad_input: Annotated[str | None, _choice("error, skip.")] = None,
@@ -114,7 +109,9 @@ def _command(  # noqa: PLR0913  # the contract's options
         "joins": joins,
         "threads": threads,
         "memory": memory,
+        "spill": spill,
         "max_facts": max_facts,
+        "max_digits": max_digits,
         "timeout": timeout,
         "graphs": graphs,
         "header": header,

@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-UNITS = {"": 1, "B": 1}
-UNITS |= {f"{letter}B": 1000**power for power, letter in enumerate("KMGT", 1)}
-UNITS |= {f"{letter}IB": 1024**power for power, letter in enumerate("KMGT", 1)}
-UNITS |= {letter: 1024**power for power, letter in enumerate("KMGT", 1)}
-
-_AMOUNT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*")
-
 MAINTENANCE = "How updates are done: auto, counting, dred, dred-c, bf, bf-c, rematerialise."
 
 FORMATS = ("table", "csv", "tsv", "jsonl", "nt", "parquet")
-
-
-def parse_amount(text: str) -> int:
-    """Return bytes: `4GiB`, `500MB` and plain numbers are read."""
-    found = _AMOUNT.fullmatch(text)
-    if found is None or found[2].upper() not in UNITS:
-        raise typer.BadParameter(f"{text!r} is no amount of memory; write 4GiB, 500MB or bytes")
-    return int(float(found[1]) * UNITS[found[2].upper()])
 
 
 def parse_keep(text: str) -> int | str:
@@ -44,6 +28,30 @@ def parse_format(text: str) -> str:
     return text
 
 
+Threads = Annotated[
+    int | None, typer.Option(min=1, max=256, metavar="N", help="Use N threads, at most 256.")
+]
+Memory = Annotated[
+    str | None,  # read where options of Python are
+    typer.Option(
+        metavar="AMOUNT",
+        help="Stop if facts and constants take more: 4GiB, 500MB, ...",
+    ),
+]
+MaxFacts = Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop beyond N facts.")]
+MaxDigits = Annotated[
+    int | None,
+    typer.Option(
+        min=20, max=100_000, metavar="N", help="The most digits of a number; 4,300 by default."
+    ),
+]
+Spill = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Where to begin again if memory is full: spark."),
+]
+Timeout = Annotated[
+    float | None, typer.Option(metavar="SECONDS", help="Stop reasoning after this time.")
+]
 StorePath = Annotated[Path, typer.Argument(metavar="STORE", help="The store's folder.")]
 Version = Annotated[
     int | None,

@@ -9,8 +9,10 @@ import typer
 
 from stratalog.cli import options as o
 from stratalog.cli import stopped
+from stratalog.cli.materialise import respelled
 from stratalog.cli.output import Form, chosen_format, write_table
 from stratalog.cli.show import note, note_first_run
+from stratalog.errors import EngineError
 from stratalog.knowledge.progress import plural
 
 HELP = """Answer a query: a body, whose columns are its variables, or a rule, whose columns are
@@ -38,20 +40,20 @@ def _command(  # noqa: PLR0913  # the contract's options
     in_order: o.Sorted = False,
     header: o.Header = False,
     version: o.Version = None,
-    timeout: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Stop after this time.")
-    ] = None,
+    max_facts: o.MaxFacts = None,
+    timeout: o.Timeout = None,
     quiet: o.Quiet = False,
 ) -> None:
     from stratalog.knowledge.persist import open_store
 
-    if timeout is not None and timeout <= 0:
-        raise typer.BadParameter("--timeout is not a positive number of seconds")
     form = Form(chosen_format(data_format, output), limit, header=header, in_order=in_order)
     note_first_run(quiet)
     stopped.will_write_file(output)
-    kb = open_store(store, version)
-    kb.set_timeout(timeout)
+    limits = {"max_facts": max_facts, "timeout": timeout}
+    try:
+        kb = open_store(store, version, **{k: v for k, v in limits.items() if v is not None})
+    except EngineError as error:
+        raise respelled(error, limits) from None
     answers = kb.query(query)
     if not answers.num_columns and form.format == "table" and output is None:
         print("true" if answers.num_rows else "false")  # noqa: T201  # the answer

@@ -79,17 +79,11 @@ def _command(  # noqa: PLR0913  # the contract's options
     engine: Annotated[
         str | None, typer.Option(metavar="NAME", help="auto, columnar, spark.")
     ] = None,
-    threads: Annotated[int | None, typer.Option(min=1, metavar="N", help="Use N threads.")] = None,
-    memory: Annotated[
-        int | None,
-        typer.Option(parser=o.parse_amount, metavar="AMOUNT", help="Stop beyond 4GiB, 500MB, ..."),
-    ] = None,
-    max_facts: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Stop beyond N facts.")
-    ] = None,
-    timeout: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Stop if a batch takes longer.")
-    ] = None,
+    threads: o.Threads = None,
+    memory: o.Memory = None,
+    max_facts: o.MaxFacts = None,
+    max_digits: o.MaxDigits = None,
+    timeout: o.Timeout = None,
     master: Annotated[
         str | None, typer.Option(metavar="URL", help="Spark's master; local[*] by default.")
     ] = None,
@@ -102,6 +96,7 @@ def _command(  # noqa: PLR0913  # the contract's options
         "threads": threads,
         "memory": memory,
         "max_facts": max_facts,
+        "max_digits": max_digits,
         "timeout": timeout,
         "master": master,
         "conf": settings(conf),

@@ -19,12 +19,15 @@ from stratalog.facts.labels import E, I
 from stratalog.facts.limits import Limits
 from stratalog.facts.sets import Batch, FactSet, Label, Meet, Minus, Over, Supported, Union
 from stratalog.facts.terms import Terms
+from stratalog.lang import effort
 from stratalog.lang.builtins import ExpressionError, evaluate, holds
 from stratalog.lang.reductions import reduce_terms
 from stratalog.lang.syntax import Atom, Bind, Filter, Predicate, Variable
 from stratalog.lang.terms import Term
 from stratalog.plan.lower import expression_variables
 from stratalog.plan.rules import Grouping, PlannedRule
+
+CHECKED = 1 << 10  # substitutions tried, between which limits are looked at
 
 Fact = tuple[Predicate, tuple[Term, ...]]
 Binding = dict[Variable, Term]
@@ -151,7 +154,8 @@ class ReferenceEngine(WithoutClosures):
             found = self.instances(rule, pos, neg)
             if has_delta:
                 found = (b for b in found if _meets(rule, b, pos_delta, neg_delta))
-            heads = list(self._heads(rule, found))
+            with effort.checked_by(lambda: self.limits.check_time("the program")):
+                heads = list(self._heads(rule, found))
             self.derivations[rule.index] += len(heads)
             derived += heads
         batch = self.store(derived)
@@ -270,6 +274,8 @@ class ReferenceEngine(WithoutClosures):
 
     def _count_work(self) -> None:
         self._work += 1
+        if not self._work % CHECKED:
+            self.limits.check_time("the program")
         if self._most_work is not None and (
             self._work > self._most_work or time.process_time() > self._deadline
         ):
@@ -306,8 +312,13 @@ class ReferenceEngine(WithoutClosures):
 
     def answers(self, rule: PlannedRule, described: FactSet = I) -> list[tuple[Term, ...]]:
         """Return the distinct heads of a rule that is evaluated but stores nothing."""
-        heads = self._heads(rule, self.instances(rule, described, described))
-        return list(dict.fromkeys(args for _, args in heads))
+        found: dict[tuple[Term, ...], None] = {}
+        stored = self.facts_stored()
+        with effort.checked_by(lambda: self.limits.check_time("a query")):
+            for _, args in self._heads(rule, self.instances(rule, described, described)):
+                found[args] = None
+                self.limits.check_stored(stored + len(found), "a query")
+        return list(found)
 
 
 def _copy(stored: Stored) -> Stored:

@@ -2,7 +2,8 @@
 
 Python raises KeyboardInterrupt between any two steps, also between a change and the note of how to
 undo it. So whoever changes what must stay whole holds it back, and asks for it where it does no
-harm: engines do so whenever they look at their limits.
+harm: engines do so whenever they look at their limits. A second Ctrl-C is not held back: it is
+raised at once, wherever that is, and what was being changed can no longer be relied on.
 """
 
 from __future__ import annotations
@@ -22,9 +23,14 @@ class _Interrupts:
     def __init__(self) -> None:
         self.handler: Handler | None = None
         self.is_pending = False
+        self.was_forced = False
 
-    def notice(self, _number: int, _frame: FrameType | None) -> None:
-        self.is_pending = True
+    def notice(self, number: int, frame: FrameType | None) -> None:
+        if self.is_pending and self.handler is not None:
+            self.is_pending, self.was_forced = False, True
+            self.handler(number, frame)
+        else:
+            self.is_pending = True
 
     def hold(self) -> bool:
         """Keep the process's handler from its work; False if there is none, or it is kept."""
@@ -33,7 +39,7 @@ class _Interrupts:
         found = signal.getsignal(signal.SIGINT)
         if not callable(found):
             return False
-        self.is_pending = False
+        self.is_pending = self.was_forced = False
         signal.signal(signal.SIGINT, self.notice)
         self.handler = found
         return True
@@ -64,6 +70,11 @@ def held() -> Iterator[None]:
         yield
     finally:
         _INTERRUPTS.let_go()
+
+
+def was_forced() -> bool:
+    """Return whether a second Ctrl-C has come through the last block of `held`."""
+    return _INTERRUPTS.was_forced and current_thread() is main_thread()
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from stratalog.facts import interrupts
 class Limits:
     """Limits of a run; None is no limit."""
 
-    memory: int | None = None  # bytes of the engine's arrays
+    memory: int | None = None  # bytes of the engine's arrays and of the dictionary
     max_facts: int | None = None
     timeout: float | None = None  # seconds
     _deadline: float | None = field(default=None, init=False)
@@ -46,12 +46,16 @@ class Limits:
                 "E101",
                 f"memory limit of {self.memory / 2**20:,.0f} MiB reached"
                 f" ({needed / 2**20:,.0f} MiB needed) while evaluating: {rule}",
-                help="raise memory=, or look at the rule: does its body make a product?",
+                help="raise memory=; if it is a rule, look at it: does its body make a product?",
             )
 
     def check_stored(self, stored: int, rule: str) -> None:
         """Raise if an engine stores too many facts: those that are in no set any more count too."""
         self.check_facts(stored - self._absent, rule)
+
+    def room(self, stored: int) -> int | None:
+        """Return how many more facts an engine may store, None if there is no limit."""
+        return None if self.max_facts is None else max(0, self.max_facts - stored + self._absent)
 
     def check_facts(self, facts: int, rule: str) -> None:
         if self.max_facts is not None and facts > self.max_facts:

@@ -39,6 +39,11 @@ class Terms(Protocol):
         """Return the terms of ids."""
         ...
 
+    @property
+    def nbytes(self) -> int:
+        """Return the bytes that terms take."""
+        ...
+
     def texts(self, ids: Array) -> Array:
         """Return the texts of ids (pyarrow large_string)."""
         ...

@@ -19,12 +19,16 @@ class ClosedHost:
 
     told = "closed"
 
+    def __init__(
+        self,
+        why: str = "the knowledge base is closed",
+        advice: str = "ask inside the with block, or materialise or open it again",
+    ) -> None:
+        self._why = why
+        self._advice = advice
+
     def __getattr__(self, name: str) -> NoReturn:
-        raise EngineError(
-            "E107",
-            "the knowledge base is closed",
-            help="ask inside the with block, or materialise or open it again",
-        )
+        raise EngineError("E107", self._why, help=self._advice)
 
 
 class BusyHost:

@@ -13,11 +13,12 @@ import numpy as np
 
 from stratalog.errors import DataError, StoreError, StratalogError
 from stratalog.facts.labels import E, I
-from stratalog.facts.limits import full_memory_explained
 from stratalog.facts.sets import FactSet
 from stratalog.knowledge import accounts, asking, frames, moving, persist, streaming, updating
 from stratalog.knowledge.absent import BusyHost, ClosedHost
 from stratalog.knowledge.adapters import Host, Ids
+from stratalog.knowledge.amounts import duration
+from stratalog.knowledge.guard import listing, whole
 from stratalog.knowledge.maintenance import Maintenance
 from stratalog.knowledge.options import Options
 from stratalog.knowledge.reading import Reading, take
@@ -25,6 +26,7 @@ from stratalog.knowledge.triples import Triples
 from stratalog.knowledge.turns import Turns
 from stratalog.knowledge.values import check_limit, check_path, check_text, no_copies
 from stratalog.knowledge.view import RelationView
+from stratalog.lang.effort import digits_up_to
 from stratalog.lang.names import predicate_name, show_name, split_arity
 from stratalog.lang.syntax import TRIPLE, Declaration, Predicate, Program
 from stratalog.lang.values import term_of
@@ -209,7 +211,7 @@ class KnowledgeBase:
         raise DataError("D320", f"there is no predicate {name}", help=f"known predicates: {known}")
 
     def _read(self, predicate: Predicate, described: FactSet) -> tuple[list[Ids], int]:
-        with self._lock:  # another thread may be updating
+        with self._lock, listing(self, predicate):  # another thread may be updating
             if self._triples is not None and self._triples.holds(predicate):
                 return self._triples.read(self._host, predicate, described)
             return self._host.read(predicate, described)
@@ -218,7 +220,7 @@ class KnowledgeBase:
         """Return whether a fact is in the materialisation."""
         if len(fact) != predicate.arity:
             return False
-        with self._lock:
+        with self._lock, digits_up_to(self._options.max_digits):
             return self._holds(predicate, fact)
 
     def _holds(self, predicate: Predicate, fact: tuple[object, ...]) -> bool:
@@ -251,13 +253,13 @@ class KnowledgeBase:
 
     def query(self, text: str) -> pa.Table:
         """Return the answers to a body (columns: its variables) or a rule (columns: its head)."""
-        with self._turns.touching(), full_memory_explained("answering a query"):
+        with self._turns.touching(), whole(self, "answering a query"):
             return asking.answers(self, text)
 
     def set_timeout(self, seconds: float | None) -> None:
         """Stop queries that take longer; None is no limit."""
         with self._lock:
-            self._host.limits.timeout = seconds
+            self._host.limits.timeout = None if seconds is None else duration(seconds)
 
     # -- updates
 

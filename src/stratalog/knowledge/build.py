@@ -7,16 +7,25 @@ import time
 from typing import Any
 
 from stratalog.errors import StratalogError
-from stratalog.facts.limits import full_memory_explained
+from stratalog.facts.labels import E
+from stratalog.facts.limits import Limits, full_memory_explained
 from stratalog.knowledge.adapters import Host
 from stratalog.knowledge.base import KnowledgeBase
-from stratalog.knowledge.engines import can_restart, make_host, modules_for, restarted
+from stratalog.knowledge.engines import (
+    can_restart,
+    estimated_bytes,
+    make_host,
+    modules_for,
+    restarted,
+    watch_constants,
+)
 from stratalog.knowledge.load import load, read_facts
 from stratalog.knowledge.options import Options, check_options
 from stratalog.knowledge.programs import load_program
 from stratalog.knowledge.progress import Reporter, plural, reporter
 from stratalog.knowledge.rounds import Endless
 from stratalog.lang.check import check, undefined_predicates
+from stratalog.lang.effort import digits_up_to
 from stratalog.lang.syntax import Atom, Predicate, Program
 from stratalog.lang.terms import SAME_AS
 from stratalog.pipeline.dictionary import Dictionary
@@ -42,7 +51,11 @@ def materialise(program: object, facts: object = None, **options: Any) -> Knowle
     reference lists the options.
     """
     chosen = check_options(**options)
-    with reporter(chosen.progress) as report, full_memory_explained("materialising"):
+    with (
+        reporter(chosen.progress) as report,
+        full_memory_explained("materialising"),
+        digits_up_to(chosen.max_digits),
+    ):
         return _materialise(program, facts, chosen, report)
 
 
@@ -56,6 +69,8 @@ def _materialise(given: object, facts: object, options: Options, report: Reporte
         check_target(options.publish, options.store)
         report.list_stages()
     dictionary = Dictionary()
+    dictionary.max_digits = options.max_digits
+    watch_constants(dictionary, Limits(options.memory), "reading facts")
     encoded = read_facts(program, facts, options, dictionary, report)
     read = time.perf_counter()
     report("plan", f"{len(program.rules):,} rules")
@@ -101,7 +116,10 @@ def _on_spark(
     """Return an engine on which to begin again, and what to say about it, or raise the error."""
     if not can_restart(host, options, error):
         raise error
-    warning = f'W311: {AGAIN}\n  help: engine="spark" begins there; {error}'
+    sizes = [host.size(p, E) for p in host.predicates()]
+    needed = estimated_bytes(sum(sizes), dictionary)
+    told = f"{plural(sum(sizes), 'explicit fact')}, {needed >> 20:,} MiB were estimated"
+    warning = f'W311: {AGAIN} ({told})\n  help: engine="spark" begins there; {error}'
     log.warning(warning)
     return restarted(host, options, dictionary), warning
 

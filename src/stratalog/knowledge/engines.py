@@ -41,30 +41,45 @@ def make_host(options: Options, dictionary: Dictionary, facts: int = 0) -> Host:
     choice = choose(options, dictionary, facts)
     memory, available = options.memory, available_memory()
     if memory is None and available is not None:
-        memory = int(SHARE_OF_MEMORY * available)
+        memory = int(SHARE_OF_MEMORY * available) + dictionary.nbytes
     limits = Limits(memory, options.max_facts, options.timeout)
+    watch_constants(dictionary, limits, "a rule that makes constants")
     if choice.engine == "reference":
         host: Host = ReferenceHost(dictionary, limits)
     elif choice.engine == "spark":
         host = spark_host(options, dictionary, limits)
     else:
-        host = ColumnarHost(dictionary, limits, options.threads or usual_threads())
+        columnar = ColumnarHost(dictionary, limits, options.threads or usual_threads())
+        dictionary.watch = columnar.engine.check_room
+        host = columnar
     host.why = choice.why
     return host
+
+
+def watch_constants(dictionary: Dictionary, limits: Limits, doing: str) -> None:
+    """Let a dictionary ask for room before it grows."""
+    dictionary.watch = lambda more: limits.check_memory(dictionary.nbytes + more, doing)
 
 
 def choose(options: Options, dictionary: Dictionary, facts: int) -> Choice:
     """Return the engine that was asked for; of `auto` the one that the facts fit into."""
     if options.engine != "auto":
         return Choice(options.engine, "asked for")
+    if options.memory is not None and options.spill is None:
+        return Choice("columnar", "a limit of memory is given")
     available = _free_memory() if options.memory is None else options.memory
-    needed = facts * BYTES_PER_FACT * GROWTH + dictionary.nbytes
+    needed = estimated_bytes(facts, dictionary)
     if available is None or needed <= FITTING * available:
         return Choice("columnar", "the facts fit into memory")
     told = f"{needed >> 20:,} MiB may be needed, {available >> 20:,} MiB are free"
     if not has_spark():
         return Choice("columnar", f"{told}, but PySpark is not installed")
     return Choice("spark", told)
+
+
+def estimated_bytes(facts: int, dictionary: Dictionary) -> int:
+    """Return what explicit facts, their consequences and constants are thought to take."""
+    return facts * BYTES_PER_FACT * GROWTH + dictionary.nbytes
 
 
 def modules_for(options: Options, dictionary: Dictionary, facts: int) -> str:
@@ -115,12 +130,14 @@ def can_restart(host: Host, options: Options, error: Exception) -> bool:
     is_full = isinstance(error, MemoryError) or (
         isinstance(error, StratalogError) and error.code == FULL
     )
-    is_free = options.engine == "auto" and options.modules != "paper"
-    return is_full and is_free and host.name == "columnar" and has_spark()
+    is_free = options.engine == "auto" and options.memory is None
+    may_go = (is_free or options.spill == "spark") and options.modules != "paper"
+    return is_full and may_go and host.name == "columnar" and has_spark()
 
 
 def restarted(host: Host, options: Options, dictionary: Dictionary) -> Host:
     """Return a Spark engine with the explicit facts of another, which has grown too large."""
+    dictionary.watch = None
     other = spark_host(options, dictionary, Limits(None, options.max_facts, options.timeout))
     other.why = "the columnar engine has reached its memory limit"
     for predicate in host.predicates():

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from stratalog.errors import EngineError
 from stratalog.facts.interrupts import delivered
 from stratalog.facts.labels import I
+from stratalog.facts.limits import full_memory_explained
 from stratalog.kernels.sizes import sized
 from stratalog.knowledge.reading import Reading, Taken, take
 from stratalog.knowledge.values import check_names, check_path, check_text
@@ -92,7 +93,7 @@ def publish(
     check_path("directory", directory)
     if predicates is not None:
         check_names("predicates", predicates)
-    with self._turns.writing("publish"), delivered():
+    with self._turns.writing("publish"), delivered(), full_memory_explained("publishing"):
         chosen = self.visible() if predicates is None else [self._predicate(n) for n in predicates]
         return published.publish(
             directory,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -48,19 +49,36 @@ def read_facts(
     spark = _start_spark(options, report) if choice.by_spark else None
     report("read", "facts")
     watch = _ReadWatch(report)
+    account = ReadReport() if account is None else account
     context = Context(
         program.declarations,
         arities,
         program.prefixes,
         dictionary,
         ReadOptions(options.graphs, options.header, options.on_bad_input, watch, report.pause),
-        ReadReport() if account is None else account,
+        account,
     )
-    encoded = read_all(facts, context, spark)
-    _add_program_facts(program.facts, encoded, dictionary)
+    with _watched(dictionary, account):
+        encoded = read_all(facts, context, spark)
+        _add_program_facts(program.facts, encoded, dictionary)
     encoded.warnings[:0] = choice.warnings
     watch.finish(encoded, dictionary, by_spark=choice.by_spark)
     return encoded
+
+
+@contextmanager
+def _watched(dictionary: Dictionary, account: ReadReport) -> Iterator[None]:
+    """Count the facts that are being read among what takes memory."""
+    outer = dictionary.watch
+    if outer is None:
+        yield
+        return
+    dictionary.watch = lambda more: outer(more + account.encoded_bytes)
+    account.watch = lambda: outer(account.encoded_bytes)
+    try:
+        yield
+    finally:
+        dictionary.watch, account.watch = outer, None
 
 
 def arities_of(predicates: Iterable[Predicate]) -> dict[str, set[int]]:

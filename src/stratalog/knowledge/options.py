@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from stratalog.errors import EngineError
+from stratalog.knowledge import amounts as amount
 from stratalog.knowledge.values import check_value
+from stratalog.lang.effort import MAX_DIGITS
 
-CHOICES: dict[str, tuple[str, ...]] = {
+CHOICES: dict[str, tuple[str | None, ...]] = {
     "engine": ("auto", "columnar", "spark", "reference"),
     "maintenance": ("auto", "counting", "dred", "dred-c", "bf", "bf-c", "rematerialise"),
     "modules": ("auto", "off", "paper"),
@@ -22,6 +24,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "graphs": ("drop", "keep"),
     "on_bad_input": ("error", "skip"),
     "reader": ("auto", "local", "spark"),
+    "spill": (None, "spark"),
 }
 
 NOT_YET: dict[str, tuple[str, ...]] = {
@@ -38,12 +41,17 @@ def _is_keep(value: object) -> bool:
     return value == ALL or (type(value) is int and value > 0)
 
 
+def _is_digits(value: object) -> bool:
+    return type(value) is int and amount.LEAST_DIGITS <= value <= amount.MOST_DIGITS
+
+
 SAVED: dict[str, Callable[[object], bool]] = {
     "maintenance": lambda value: value in CHOICES["maintenance"],
     "modules": lambda value: value in CHOICES["modules"],
     "equality": lambda value: value in CHOICES["equality"],
     "joins": lambda value: value in CHOICES["joins"],
     "keep": _is_keep,
+    "max_digits": _is_digits,
 }
 """What a store remembers, for it belongs to the data, and which values it may have there.
 
@@ -81,6 +89,8 @@ class Options:
     memory: int | None = None
     max_facts: int | None = None
     timeout: float | None = None
+    max_digits: int = MAX_DIGITS
+    spill: str | None = None
     progress: Progress | bool | str | None = None
     store: str | os.PathLike[str] | None = None
     keep: int | str | None = None  # how many versions stay; None is what the store says
@@ -92,10 +102,9 @@ class Options:
 
     def saved(self) -> dict[str, Any]:
         """Return the options that a store remembers."""
+        usual = {"keep": None, "max_digits": MAX_DIGITS}  # earlier versions do not know them
         chosen = {name: getattr(self, name) for name in SAVED}
-        if self.keep is None:
-            del chosen["keep"]
-        return chosen
+        return {n: value for n, value in chosen.items() if n not in usual or value != usual[n]}
 
 
 def saved_options(told: Mapping[str, object]) -> dict[str, Any]:
@@ -129,25 +138,39 @@ def check_options(**given: Any) -> Options:  # noqa: ANN401  # they are checked 
             raise EngineError(
                 "E120",
                 f"{name}={value!r} is not a choice",
-                help=f"one of {', '.join(CHOICES[name])}",
+                help=f"one of {', '.join(map(str, CHOICES[name]))}",
             )
         if value in NOT_YET.get(name, ()):
-            ready = [c for c in CHOICES[name] if c not in NOT_YET[name] and c != "reference"]
+            ready = [str(c) for c in CHOICES[name] if c not in NOT_YET[name] and c != "reference"]
             raise EngineError(
                 "E121", f"{name}={value!r} is not supported yet", help=f"one of {', '.join(ready)}"
             )
-        if name in {"threads", "memory", "max_facts", "timeout"} and value is not None:
-            _check_positive(name, value)
         if name == "keep" and value is not None:
             _check_keep(value)
-    chosen = Options(**given)
+    chosen = Options(**{**given, **_amounts(given)})
+    if chosen.spill is not None and chosen.engine in {"spark", "reference"}:
+        raise EngineError(
+            "E120",
+            f'spill={chosen.spill!r} and engine="{chosen.engine}"',
+            help='it is the columnar engine that may go over: engine="auto" or "columnar"',
+        )
     _check_spark(chosen)
     return chosen
 
 
-def check_reopening(given: Mapping[str, Any]) -> None:
-    """Refuse options that cannot be given where a store is opened."""
-    check_options(**given)
+def _amounts(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that are amounts, read; None is the default."""
+    amounts = {name: value for name, value in given.items() if name in amount.READERS}
+    defaults = {"max_digits": MAX_DIGITS}
+    return {
+        name: defaults.get(name) if value is None else amount.READERS[name](value)
+        for name, value in amounts.items()
+    }
+
+
+def check_reopening(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options for opening a store, read; refuse those that belong to its making."""
+    chosen = check_options(**given)
     for name in given:
         if name in MADE_WITH:
             raise EngineError(
@@ -155,6 +178,7 @@ def check_reopening(given: Mapping[str, Any]) -> None:
                 f"{name} is no option of opening a store",
                 help=f"it belongs to materialise; here: {', '.join(_reopening())}",
             )
+    return {name: getattr(chosen, name) for name in given}
 
 
 def reopening(chosen: Options) -> dict[str, Any]:
@@ -169,13 +193,14 @@ def _reopening() -> list[str]:
 def usual_threads() -> int:
     """Return the number of threads where none is given: of STRATALOG_THREADS, or one."""
     given = os.environ.get("STRATALOG_THREADS", "").strip() or "1"
-    if not given.isdecimal() or int(given) < 1:
+    try:
+        return amount.thread_count(int(given[:9]) if given.isdecimal() else given)
+    except EngineError as error:
         raise EngineError(
             "E120",
-            f"STRATALOG_THREADS={given} is not a number of threads",
-            help="1 or more, or unset it",
-        )
-    return int(given)
+            f"STRATALOG_THREADS={given:.60} is not a number of threads",
+            help=f"{error.help}, or unset it",
+        ) from None
 
 
 def _check_spark(chosen: Options) -> None:
@@ -198,13 +223,6 @@ def _check_spark(chosen: Options) -> None:
             "E206",
             "a session was given, which has its own master and settings",
             help="leave out master= and conf=",
-        )
-
-
-def _check_positive(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
-        raise EngineError(
-            "E120", f"{name}={value!r} is not a positive number", help="leave it out for none"
         )
 
 

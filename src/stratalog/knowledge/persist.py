@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from stratalog.errors import StoreError
 from stratalog.facts.labels import STORED, I
+from stratalog.facts.limits import full_memory_explained
 from stratalog.knowledge.adapters import Counts, Host, Ids, Labels
 from stratalog.knowledge.engines import choose, make_host
 from stratalog.knowledge.options import Options, check_reopening
@@ -93,7 +94,8 @@ def save(kb: KnowledgeBase, directory: str | os.PathLike[str], note: str) -> int
     if kb._store is not None and not is_bound:
         saved.options.pop("keep", None)  # it was said of the other store's versions
     expected = kb._version if is_bound else store.version
-    version = store.commit(saved, expected=expected, note=note, extends_dictionary=is_bound)
+    with full_memory_explained("saving"):
+        version = store.commit(saved, expected=expected, note=note, extends_dictionary=is_bound)
     if is_bound or not any(stream.is_active for stream in list(kb._streams)):
         kb._store, kb._version = store, version
     return version
@@ -213,7 +215,7 @@ def open_store(
     """
     from stratalog.knowledge.values import check_path, check_version
 
-    check_reopening(options)
+    given = check_reopening(options)
     check_path("directory", directory)
     check_version(version)
     store = Store.open(directory)
@@ -221,7 +223,7 @@ def open_store(
     while True:
         attempts -= 1
         try:
-            return _read(store, version, options)
+            return _read(store, version, given)
         except StoreError as error:  # the current version may be overtaken and dropped meanwhile
             if error.code != "T102" or not attempts:
                 raise
@@ -233,8 +235,9 @@ def _read(store: Store, version: int | None, options: Mapping[str, Any]) -> Know
     saved = store.read(version)
     place = version_path(store.path, saved.version)
     stored = checked(saved, place)
-    dictionary = Dictionary.from_table(saved.kinds, saved.dictionary)
     chosen = Options(**{**stored.options, **options})
+    dictionary = Dictionary.from_table(saved.kinds, saved.dictionary)
+    dictionary.max_digits = chosen.max_digits
     plan = _plan_of(stored, saved.relations, modules=chosen.modules)
     if plan is None:
         raise StoreError(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stratalog.facts.limits import full_memory_explained
 from stratalog.facts.sets import FactSet
 from stratalog.knowledge.adapters import Ids
 from stratalog.lang.syntax import Declaration, Predicate
@@ -44,7 +45,8 @@ class Taken:
         return self._decoded([column[rows] for column in self.columns], limit).slice(0, limit)
 
     def _decoded(self, columns: list[Ids], size: int) -> pa.Table:
-        return decode_table(columns, size, self.dictionary, self.declaration, rdf=self.rdf)
+        with full_memory_explained(f"listing {size:,} facts of {self.predicate.name}"):
+            return decode_table(columns, size, self.dictionary, self.declaration, rdf=self.rdf)
 
     def _first_rows(self, limit: int) -> Ids:
         """Return the first rows and one of each kind of constant, which a column's type needs."""

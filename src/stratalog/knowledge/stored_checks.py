@@ -17,6 +17,7 @@ from typing import Any
 from stratalog.errors import ProgramError
 from stratalog.facts.labels import STORED
 from stratalog.knowledge.options import saved_options
+from stratalog.lang.effort import MAX_DIGITS, digits_up_to
 from stratalog.lang.names import predicate_name
 from stratalog.lang.parse import parse_program
 from stratalog.lang.syntax import Predicate, Program
@@ -52,8 +53,10 @@ def checked(saved: Snapshot, path: Path) -> Stored:
         plan = [docs.text(each, "a planned rule") for each in docs.entries(saved.plan, "the plan")]
         statistics = _statistics(saved.statistics)
     _check_names(saved, path)
+    with digits_up_to(options.get("max_digits", MAX_DIGITS)):
+        program = _program(saved.program, path)
     return Stored(
-        program=_program(saved.program, path),
+        program=program,
         plan=plan,
         options=options,
         origins=dict(statistics.pop("origins")),

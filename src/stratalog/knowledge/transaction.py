@@ -23,6 +23,7 @@ class Transaction:
         self._kb = kb
         self._host = kb._host  # noqa: SLF001  # this module and base.py are one
         self._dictionary = kb._dictionary  # noqa: SLF001
+        self._watch = self._dictionary.watch  # another engine may take its place
         _prepare(kb)
         self._fields = dict(kb.__dict__)
         self._constants = self._dictionary.checkpoint()
@@ -51,6 +52,7 @@ class Transaction:
         if self.is_begun:
             self._host.engine.roll_back()
         self._dictionary.truncate(self._constants)
+        self._dictionary.watch = self._watch
         new = [p for p in self._host.predicates() if p not in self._predicates]
         self._host.drop([p for p in new if not p.name.startswith("$")])  # an engine's own stay
         fields = self._kb.__dict__  # never empty: other threads find the locks there

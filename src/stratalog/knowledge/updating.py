@@ -20,6 +20,7 @@ from stratalog.knowledge.adapters import Encoded
 from stratalog.knowledge.changes import ChangedFacts, ChangedTables, Changes, visible_facts
 from stratalog.knowledge.editing import edit_rules
 from stratalog.knowledge.given import Wish, read_given, without
+from stratalog.knowledge.guard import whole
 from stratalog.knowledge.maintaining import maintain
 from stratalog.knowledge.options import check_options
 from stratalog.knowledge.programs import edit_program
@@ -30,6 +31,8 @@ from stratalog.pipeline.manifest import JSON
 
 if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase
+
+DOING = "updating"
 
 Mark = Callable[[Changes], Mapping[str, JSON]]
 """Told what is about to be committed, it returns how far streams have come with it."""
@@ -62,7 +65,7 @@ def run(kb: KnowledgeBase, wish: Wish, mark: Mark | None = None) -> Changes:
 def apply(kb: KnowledgeBase, wish: Wish, mark: Mark | None = None) -> Changes:
     """Do an update in a writer's turn, which the caller has."""
     persist.check_current(kb)
-    with full_memory_explained("updating"), _begun(kb, wish) as (transaction, done):
+    with _begun(kb, wish) as (transaction, done):
         done.reason(transaction)
         is_kept = done.is_needed or mark is not None
         if is_kept:
@@ -76,10 +79,11 @@ def apply(kb: KnowledgeBase, wish: Wish, mark: Mark | None = None) -> Changes:
 @contextmanager
 def _begun(kb: KnowledgeBase, wish: Wish) -> Iterator[tuple[Transaction, _Done]]:
     """Have the engine, and what is to be done; facts are drawn from the user's functions before."""
-    with delivered():
+    with delivered(), full_memory_explained(DOING):
         drawn = wish.drawn()
     with (
         kb._turns.touching(),
+        whole(kb, DOING),
         Transaction(kb) as transaction,
         reporter(kb._options.progress) as report,
     ):
@@ -99,7 +103,6 @@ def what_if(
     wish = Wish(insert, delete, add_rules, remove_rules, algorithm(self, maintenance))
     with (
         self._turns.writing("what_if"),
-        full_memory_explained("updating"),
         _begun(self, wish) as (transaction, done),
     ):
         done.reason(transaction)

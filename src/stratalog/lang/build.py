@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from lark import Token, Transformer
 
-from stratalog.lang import names
+from stratalog.lang import effort, names
 from stratalog.lang.diagnostics import line_at, mistake, one_line
 from stratalog.lang.expressions import COMPARISONS, Operation, fold, nesting
 from stratalog.lang.syntax import (
@@ -43,6 +43,7 @@ from stratalog.lang.terms import (
     Term,
 )
 from stratalog.lang.values import literal
+from stratalog.lang.values_numbers import INTEGER_RANGES, digits_in
 
 _TYPE_NAME = f"<{RDF_TYPE.text}>"
 _NUMBERS = {"INTEGER": INTEGER, "DECIMAL": DECIMAL, "DOUBLE": DOUBLE, "BOOLEAN": BOOLEAN}
@@ -312,7 +313,7 @@ class Builder(Transformer[Token, Any]):
                 datatype,
                 "write a datatype such as xsd:date, or declare a base with @base",
             )
-        return literal(self._string(text), datatype=kind)
+        return self._number_in_bounds(literal(self._string(text), datatype=kind), text)
 
     def _argument(self, child: Argument | Token) -> Argument:
         if not isinstance(child, Token):
@@ -330,9 +331,23 @@ class Builder(Transformer[Token, Any]):
             case "STRING":
                 return literal(self._string(child))
             case number:
-                return literal(str(child), datatype=_NUMBERS[number])
+                return self._number_in_bounds(literal(str(child), datatype=_NUMBERS[number]), child)
         self._shared[str(child)] = argument
         return argument
+
+    def _number_in_bounds(self, term: Term, token: Token) -> Term:
+        """Return the constant, unless it is a number of too many digits."""
+        most = effort.max_digits()
+        if len(term.text) > most and term.kind in {*INTEGER_RANGES, DECIMAL}:
+            digits = digits_in(term.text)
+            if digits > most:
+                self.fail(
+                    "D302",
+                    f"a number of {digits:,} digits; max_digits={most:,} is the most",
+                    token,
+                    "write it as a string, leave it out, or raise max_digits=",
+                )
+        return term
 
     def _spelled(self, token: Token) -> str:
         name = self._names.get(token)

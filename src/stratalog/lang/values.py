@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from stratalog.errors import DataError
+from stratalog.lang import effort
 from stratalog.lang import values_dates as dates
 from stratalog.lang import values_numbers as numbers
 from stratalog.lang.terms import (
@@ -186,6 +187,18 @@ def _check_unicode(text: str) -> None:
             ) from error
 
 
+def _of_integer(value: int) -> Term:
+    most = effort.max_digits()
+    if numbers.least_digits(value) > most:  # the text itself could take minutes
+        raise DataError(
+            "D302",
+            f"an integer of about {numbers.least_digits(value):,} digits;"
+            f" max_digits={most:,} is the most",
+            help="give it as text, leave it out, or raise max_digits=",
+        )
+    return Term(INTEGER, numbers.integer_text(int(value)))
+
+
 def _of_decimal(value: Decimal) -> Term:
     if not value.is_finite() or abs(value.adjusted()) > _LONGEST:
         raise DataError(
@@ -265,7 +278,7 @@ _READERS: dict[str, Callable[[str], object | None]] = {
 _WRITERS: dict[type, Callable[[Any], Term]] = {
     str: _of_text,
     bool: lambda value: Term(BOOLEAN, "true" if value else "false"),
-    int: lambda value: Term(INTEGER, numbers.integer_text(int(value))),
+    int: _of_integer,
     float: lambda value: Term(DOUBLE, numbers.double_text(float(value))),
     Decimal: _of_decimal,
     datetime: _of_datetime,

@@ -8,6 +8,7 @@ import struct
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 
+from stratalog.errors import DataError
 from stratalog.lang.terms import INTEGER, XSD
 
 FLOAT = XSD + "float"
@@ -83,6 +84,15 @@ def least_digits(value: Decimal | int) -> int:
 def digits_in(text: str) -> int:
     """Return how many digits the canonical spelling of an integer or decimal has."""
     return len(text) - text.startswith("-") - ("." in text)
+
+
+def too_long(text: str, most: int) -> DataError:
+    """Return the error for a number of too many digits."""
+    return DataError(
+        "D302",
+        f"a number of {digits_in(text):,} digits, {text[:20]}...; max_digits={most:,} is the most",
+        help="write it as a string, leave it out, or raise max_digits=",
+    )
 
 
 def parse_decimal(text: str) -> Decimal | None:

@@ -7,7 +7,7 @@ dense from zero in the order of first appearance; only `truncate` takes them bac
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
 from typing import Any
 
@@ -31,6 +31,7 @@ from stratalog.lang.terms import (
     STRING,
     Term,
 )
+from stratalog.lang.values_numbers import INTEGER_RANGES, digits_in, too_long
 
 Bytes = npt.NDArray[np.uint8]
 Ids = npt.NDArray[np.uint32]
@@ -54,12 +55,21 @@ SPANS_PER_CALL = 1 << 20  # a kernel call stays short, so that Ctrl-C is heard
 FIRST_SLOTS = 32
 _ADDING = Lock()  # of kinds: few, and in all dictionaries together
 NULLS = "a column of constants has nulls"
+NUMBER_KINDS = frozenset({*INTEGER_RANGES, DECIMAL})  # doubles are short
+
+Watch = Callable[[int], None]
 
 
 class Dictionary:
-    """Constants by number and numbers by constant; append-only."""
+    """Constants by number and numbers by constant; append-only.
+
+    `watch` is called with the bytes of an array before it is made, and raises if there is no room;
+    numbers of more than `max_digits` digits are refused, unless it is None.
+    """
 
     def __init__(self) -> None:
+        self.watch: Watch | None = None
+        self.max_digits: int | None = None
         self.kinds: list[str] = list(FIRST_KINDS)
         self._kind_index = {kind: index for index, kind in enumerate(FIRST_KINDS)}
         self._count = 0
@@ -67,6 +77,7 @@ class Dictionary:
         self._offsets: Offsets = np.zeros(FIRST_SLOTS, np.int64)
         self._term_kinds: KindIds = np.empty(FIRST_SLOTS - 1, np.int32)
         self._set_slots(np.zeros(FIRST_SLOTS, np.uint64))
+        self._measure()
 
     def __len__(self) -> int:
         return self._count
@@ -79,8 +90,11 @@ class Dictionary:
     @property
     def nbytes(self) -> int:
         """The memory held, in bytes."""
+        return self._nbytes
+
+    def _measure(self) -> None:
         arrays = (self._arena, self._offsets, self._term_kinds, self._slots)
-        return sum(array.nbytes for array in arrays)
+        self._nbytes = sum(array.nbytes for array in arrays)
 
     def kind_index(self, kind: str) -> int:
         """Return the position of `kind` in `kinds`, adding it if it is new."""
@@ -155,8 +169,22 @@ class Dictionary:
         for first in range(0, starts.size, SPANS_PER_CALL):
             part = slice(first, first + SPANS_PER_CALL)
             with held():  # the table and how much of it is used change together
+                known = self._count
                 self._intern_part(data, starts[part], ends[part], kind_ids[part], ids[part])
+                if self.max_digits is not None and self._count > known:
+                    self._refuse_long_numbers(known)
         return ids
+
+    def _refuse_long_numbers(self, first: int) -> None:
+        """Raise if a term from id `first` on is a number of too many digits; forget these terms."""
+        assert self.max_digits is not None  # noqa: S101  # the caller has looked
+        sizes = np.diff(self._offsets[first : self._count + 1])
+        if int(sizes.max()) <= self.max_digits:
+            return
+        for term in self.decode(first + np.flatnonzero(sizes > self.max_digits)):
+            if term.kind in NUMBER_KINDS and digits_in(term.text) > self.max_digits:
+                self.truncate(first)
+                raise too_long(term.text, self.max_digits)
 
     def _intern_part(
         self, data: Bytes, starts: Offsets, ends: Offsets, kind_ids: KindIds, ids: Ids
@@ -212,6 +240,7 @@ class Dictionary:
             raise _damaged("a term has an unknown kind")
         self._set_slots(np.zeros(_slots_for(self._count), np.uint64))
         state = (self._arena, self._offsets, self._term_kinds, self._slots, self._shift)
+        self._measure()
         twice = table.fill_slots(*state)
         if twice >= 0:
             raise _damaged(f"the term with number {twice} occurs twice")
@@ -249,15 +278,24 @@ class Dictionary:
             )
         used = int(self._offsets[self._count])
         if used + size > self._arena.size:
-            self._arena = _enlarged(self._arena, used, max(2 * self._arena.size, used + size))
+            longer = max(2 * self._arena.size, used + size)
+            self._check_room(longer)
+            self._arena = _enlarged(self._arena, used, longer)
         if self._count >= self._term_kinds.size:
             room = max(FIRST_SLOTS - 1, 2 * self._term_kinds.size)
+            self._check_room((self._term_kinds.itemsize + self._offsets.itemsize) * room)
             self._term_kinds = _enlarged(self._term_kinds, self._count, room)
             self._offsets = _enlarged(self._offsets, self._count + 1, room + 1)
         if self._count >= self._slots.size * 2 // 3:
             old = self._slots
+            self._check_room(2 * old.nbytes)
             self._set_slots(np.zeros(2 * old.size, np.uint64))
             table.grow_slots(old, self._slots, self._shift)
+        self._measure()
+
+    def _check_room(self, nbytes: int) -> None:
+        if self.watch is not None:
+            self.watch(nbytes)
 
 
 def writable_view(buffer: Any) -> Bytes:  # noqa: ANN401  # anything with an address and a size

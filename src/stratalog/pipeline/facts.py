@@ -49,6 +49,7 @@ class EncodedFacts:
         if size:
             relation.blocks.append(list(columns))
             relation.size += size
+            self.report.took(sum(column.nbytes for column in columns))
 
     def extend(self, other: EncodedFacts) -> None:
         """Append all facts of `other`, and its warnings."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any, BinaryIO, NamedTuple, cast
@@ -59,7 +59,15 @@ class ReadReport:
     rejected_not_kept: int = 0
     graphs_dropped: int = 0  # quads whose graph name was dropped
     null_rows: int = 0  # rows that gave no fact because an optional column was null
+    watch: Callable[[], None] | None = None  # looks at the memory that encoded facts take
+    encoded_bytes: int = 0  # of the columns of facts that were read
     _rejected_text: int = 0
+
+    def took(self, nbytes: int) -> None:
+        """Note that facts take so many more bytes."""
+        self.encoded_bytes += nbytes
+        if self.watch is not None:
+            self.watch()
 
     def reject(self, bad: BadLine) -> None:
         """Count a bad line, and keep it while there is room."""

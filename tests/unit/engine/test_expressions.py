@@ -163,6 +163,17 @@ def test_intermediate_values_do_not_fill_the_dictionary():
     assert two != ten
 
 
+def test_limits_are_looked_at_between_rows_that_are_evaluated_as_terms():
+    dictionary = Dictionary()
+    column = dictionary.encode([term_of(f"text {number}") for number in range(10_000)])
+    looked = []
+    evaluator = Evaluator(dictionary, lambda: looked.append(True))
+    evaluator.evaluate(Call("UCASE", (A,)), {A: column}, 10_000)
+    assert len(looked) >= 10
+    evaluator.holds(Call("CONTAINS", (A, term_of("9"))), {A: column}, 10_000)
+    assert len(looked) >= 20
+
+
 @pytest.mark.parametrize("spread", [10**3, 10**12])
 def test_a_million_sums_are_computed_on_whole_columns(spread):
     dictionary = Dictionary()

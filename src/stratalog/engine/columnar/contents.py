@@ -153,13 +153,23 @@ class Contents:
     def check(self) -> None:
         """Raise if a limit is reached."""
         self.limits.check_time(self.running)
+        self.check_facts()
+
+    def check_facts(self, more: int = 0) -> None:
+        """Raise if there are too many facts, with so many more that are not in a relation."""
         if self.limits.max_facts is not None:
-            self.limits.check_stored(self.facts_stored(), self.running)
+            self.limits.check_stored(self.facts_stored() + more, self.running)
 
     def account(self, more: int) -> None:
+        """Note that arrays become so many bytes longer; raise if they must not."""
         with self._accounting:
-            self.limits.check_memory(self.allocated + more, self.running)
+            if more > 0:
+                self.check_room(more)
             self.allocated += more
+
+    def check_room(self, more: int) -> None:
+        """Raise if so many more bytes, beside facts and constants, are above the limit."""
+        self.limits.check_memory(self.allocated + self.terms.nbytes + more, self.running)
 
     @property
     def constants(self) -> int:

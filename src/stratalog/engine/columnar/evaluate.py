@@ -85,11 +85,14 @@ class Evaluation:
 
     def answers(self, planned: Planned) -> Relation:
         """Return the distinct output rows of a plan in a relation of their own."""
+        engine = self._engine
+        engine.running = rule_text(planned.rule)
         self._catch_up(planned)
-        answers = Relation(planned.rule.head.predicate, 0, self._engine.account, Directory())
+        answers = Relation(planned.rule.head.predicate, 0, engine.account, Directory())
         try:
             for block in self._derived(planned):
-                self._engine.merge(answers, block, UNCOUNTED)
+                engine.merge(answers, block, UNCOUNTED)
+                engine.check_facts(answers.rows)
         finally:
             answers.release()  # they belong to whoever asked
         return answers

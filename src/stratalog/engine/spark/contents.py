@@ -215,7 +215,11 @@ class Contents:
                 return nothing
             names = ", ".join(["p", *(f"c{i}" for i in range(arity))])
             text = f"SELECT DISTINCT {names} FROM {reader.named(heads[arity])}"  # noqa: S608
+            room = self.limits.room(self.facts_stored())
+            if room is not None:
+                text += f" LIMIT {room + 1}"
             found = self.session.fetched(self.session.sql(text))
+            self.limits.check_stored(self.facts_stored() + found.num_rows, "a query")
         return [ids(found, f"c{i}") for i in range(arity)], found.num_rows
 
     def present(self) -> set[Predicate]:

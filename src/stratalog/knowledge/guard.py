@@ -1,0 +1,77 @@
+"""What questions and changes go through: within limits, with coded errors, whole or closed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, cast
+
+from stratalog.errors import EngineError
+from stratalog.facts.interrupts import was_forced
+from stratalog.facts.limits import full_memory_explained
+from stratalog.knowledge.absent import ClosedHost
+from stratalog.knowledge.adapters import Host
+from stratalog.knowledge.options import available_memory
+from stratalog.knowledge.progress import plural
+from stratalog.lang.effort import digits_up_to
+from stratalog.lang.syntax import Predicate
+
+if TYPE_CHECKING:
+    from stratalog.knowledge.base import KnowledgeBase
+
+BYTES_PER_CELL = 12  # its number, and the least that a value takes in a table
+SMALL = 64 << 20  # bytes that are taken without asking
+
+TORN = "the knowledge base was interrupted by a second Ctrl-C amid a change, and is closed"
+
+
+@contextmanager
+def whole(kb: KnowledgeBase, doing: str) -> Iterator[None]:
+    """Give coded errors and the limit of digits to what may change facts or constants.
+
+    The caller has the engine. A second Ctrl-C closes the knowledge base: it may be half changed.
+    """
+    with (
+        full_memory_explained(doing),
+        digits_up_to(kb._options.max_digits),  # noqa: SLF001  # this module and base.py are one
+    ):
+        try:
+            yield
+        except BaseException:
+            if was_forced():
+                _close(kb)
+            raise
+
+
+@contextmanager
+def listing(kb: KnowledgeBase, predicate: Predicate) -> Iterator[None]:
+    """Refuse to list facts that there is no room for, before anything is taken."""
+    size = kb._host.rows(predicate)  # noqa: SLF001
+    needed = size * (predicate.arity or 1) * BYTES_PER_CELL
+    doing = f"listing the {plural(size, 'fact')} of {kb.name_of(predicate)}"
+    if needed > SMALL:
+        _check_room(kb, needed, doing)
+    with full_memory_explained(doing):
+        yield
+
+
+def _check_room(kb: KnowledgeBase, needed: int, doing: str) -> None:
+    free, told = available_memory(), "free"
+    memory = kb._options.memory  # noqa: SLF001
+    if memory is not None:
+        taken = kb._host.nbytes() + kb._dictionary.nbytes  # noqa: SLF001
+        free, told = max(0, memory - taken), f"left of memory={memory:,}"
+    if free is not None and needed > free:
+        raise EngineError(
+            "E101",
+            f"{doing} takes about {needed >> 20:,} MiB; {free >> 20:,} MiB are {told}",
+            help="ask a query for a part of them, or give it more memory",
+        )
+
+
+def _close(kb: KnowledgeBase) -> None:
+    """Let no question reach facts that may be half changed; the store is as it was."""
+    again = "open its store again" if kb.version else "materialise it again"
+    kb.__dict__.update(
+        _host=cast("Host", ClosedHost(TORN, again)), _triples=None, _visible=None, _names=None
+    )
