@@ -24,7 +24,6 @@ from stratalog.knowledge.rounds import Rounds
 from stratalog.lang.syntax import Atom, Predicate, Program
 from stratalog.lang.values import python_value
 from stratalog.pipeline import commit
-from stratalog.plan.program import predicates_of
 from stratalog.reason import auto
 from tests import lives, naive
 from tests.lives import Event, Life
@@ -250,7 +249,7 @@ class Living:
     def _at_first(self) -> tuple[Any, Any]:
         """Return rules and facts as they are given at first."""
         rules, facts = self._life.program(self._state[0]).rules, self._life.facts
-        if self._life.way_in == "tables" and not two_arities(predicates_of(Program(rules, facts))):
+        if self._life.way_in == "tables":
             return Program(rules), as_rows(facts)
         program = Program(rules, facts)
         return (program_text(program) if self._life.way_in == "text" else program), None
@@ -279,13 +278,13 @@ class Living:
 
     def _ask(self, event: Event) -> sl.Changes:
         """Update, or ask what an update would do."""
-        rules, explicit = self._state
+        rules, _ = self._state
         update = event.update
         turned = event.rules.difference(rules) | event.again & event.rules, set(rules) - event.rules
         more, fewer = (self._life.program(sorted(some)) for some in turned)
         insert, delete = (given(some) for some in (update.insert, update.delete))
         wish: dict[str, Any] = {"maintenance": self._algorithm(event)}
-        if event.as_text or has_two_arities(update.insert | update.delete | explicit, self.kb):
+        if event.as_text:
             more, fewer = Program(more.rules, insert), Program(fewer.rules, delete)
         else:
             rows = (as_rows(some, event.rows_twice) for some in (insert, delete))
@@ -354,20 +353,11 @@ def given(facts: Iterable[Fact]) -> tuple[Atom, ...]:
 def as_rows(
     facts: Iterable[Atom], twice: bool = False
 ) -> list[dict[str, list[tuple[object, ...]]]]:
-    """Return the facts as a user gives them; a name with two arities needs two tables."""
+    """Return the facts as a user gives them; a name with two arities tells which is meant."""
     found: dict[Predicate, list[tuple[object, ...]]] = defaultdict(list)
     for fact in facts:
         found[fact.predicate].append(tuple(python_value(term) for term in fact.args))
-    return [{predicate.name: values * (1 + twice)} for predicate, values in found.items()]
-
-
-def has_two_arities(facts: Iterable[Fact], kb: sl.KnowledgeBase) -> bool:
-    """Tell whether a name stands for two predicates: a table does not tell its arity."""
-    return two_arities({*kb.visible(), *kb._mentioned, *(predicate for predicate, _ in facts)})
-
-
-def two_arities(known: set[Predicate]) -> bool:
-    return len({predicate.name for predicate in known}) < len(known)
+    return [{f"{p.name}/{p.arity}": values * (1 + twice)} for p, values in found.items()]
 
 
 def live(life: Life, engine: str, folder: Path) -> None:

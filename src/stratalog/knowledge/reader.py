@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from stratalog.errors import EngineError
 from stratalog.knowledge.options import Options
-from stratalog.lang.names import predicate_name
+from stratalog.lang.names import table_name
 from stratalog.lang.syntax import Declaration
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.facts import EncodedFacts
@@ -194,7 +194,7 @@ def parts(facts: object, prefixes: Sequence[tuple[str, str]]) -> Iterator[object
     elif isinstance(facts, Mapping):
         for key, rows in facts.items():
             is_path = isinstance(key, str) and isinstance(rows, str | os.PathLike)
-            yield (predicate_name(key, prefixes), rows) if is_path else {key: rows}
+            yield (table_name(key, prefixes), rows) if is_path else {key: rows}
     elif isinstance(facts, list | tuple):
         for each in facts:
             yield from parts(each, prefixes)

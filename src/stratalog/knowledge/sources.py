@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from stratalog.errors import DataError
 from stratalog.knowledge.reader import _is_frame
-from stratalog.lang.names import predicate_name
+from stratalog.lang.names import table_name
 from stratalog.lang.syntax import Predicate
 from stratalog.pipeline.feed import Feed, feed_of
 from stratalog.pipeline.feed_files import Folder, feeds_of, find_folder
@@ -180,4 +180,4 @@ def frames_source(frames: Mapping[str, Any], prefixes: Sequence[tuple[str, str]]
                 f"the DataFrame for {name} is no stream",
                 help="make it by spark.readStream; kb.update takes what is no stream",
             )
-    return _Frames({predicate_name(name, prefixes): frame for name, frame in frames.items()})
+    return _Frames({table_name(name, prefixes): frame for name, frame in frames.items()})

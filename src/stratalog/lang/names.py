@@ -113,6 +113,13 @@ def split_arity(name: object) -> tuple[str, str]:
     return (found[1], found[2]) if found else (name, "")
 
 
+def table_name(text: object, prefixes: Iterable[tuple[str, str]] = ()) -> str:
+    """Return the name of what a table feeds; the arity follows a slash if `text` says it."""
+    wanted, arity = split_arity(text)
+    name = predicate_name(wanted, prefixes)
+    return f"{name}/{int(arity)}" if arity else name
+
+
 def unescape(text: str) -> str:
     """Return `text` with Turtle's escapes replaced; ValueError names one that means nothing."""
     if "\\" not in text:

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stratalog.errors import DataError
+from stratalog.lang.names import split_arity
 from stratalog.pipeline.decode import empty_rows
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.files import ReadReport
@@ -130,7 +131,7 @@ def check_shapes(
     shapes = dict(known)
     for feed in feeds:
         found = _shape(feed, vocabulary)
-        before = shapes.setdefault(f"{feed.name}/{_width(feed, vocabulary)}", found)
+        before = shapes.setdefault(_key(feed, vocabulary), found)
         if not _is_same(before, found):
             raise DataError(
                 "D331",
@@ -151,6 +152,10 @@ def _shape(feed: Feed, vocabulary: Vocabulary) -> Shape:
         for column, values in zip(chosen, columns, strict=True)
     ]
     return shape if feed.versions is None else [*shape, [COMMIT_VERSION, "integer"]]
+
+
+def _key(feed: Feed, vocabulary: Vocabulary) -> str:
+    return f"{split_arity(feed.name)[0]}/{_width(feed, vocabulary)}"
 
 
 def _width(feed: Feed, vocabulary: Vocabulary) -> int:
@@ -183,15 +188,15 @@ def net(feeds: Sequence[Feed], vocabulary: Vocabulary) -> Net:
     found = Net(rows=sum(len(feed.inserts) for feed in feeds))
     groups: dict[tuple[str, int], list[Feed]] = defaultdict(list)
     for feed in feeds:
-        groups[feed.name, _width(feed, vocabulary)].append(feed)
-    for (name, _), group in groups.items():
+        groups[split_arity(feed.name)[0], _width(feed, vocabulary)].append(feed)
+    for group in groups.values():
         for feed, kept in zip(group, _last(group, vocabulary), strict=True):
             for target, mask in (
                 (found.insert, feed.inserts & kept),
                 (found.delete, ~feed.inserts & kept),
             ):
                 if mask.any():
-                    target.append((name, _rows(feed.table, mask)))
+                    target.append((feed.name, _rows(feed.table, mask)))
     return found
 
 

@@ -20,7 +20,7 @@ from typing import Any, cast
 import pyarrow as pa
 
 from stratalog.errors import DataError, ProgramError
-from stratalog.lang.names import predicate_name
+from stratalog.lang.names import predicate_name, split_arity
 from stratalog.lang.syntax import Column, Declaration, Predicate
 from stratalog.pipeline.decode import decode_table
 from stratalog.pipeline.dictionary import Dictionary
@@ -180,7 +180,7 @@ def _read_text(
     wider = Vocabulary([declaration], {}, vocabulary.prefixes)
     context = Context(wider, scratch, found.report, ReadOptions(header=data_format != "jsonl"))
     with _opened(path, content) as stream:
-        file = DataFile(path, data_format, name)
+        file = DataFile(path, data_format, declaration.predicate.name)
         for block in file_blocks(file, cast("Any", stream), context):
             add_block(found, block, scratch)
     predicate = declaration.predicate
@@ -248,4 +248,4 @@ def _extended(
     else:
         own = [Column(each, "string") for each in names if each not in ACCOUNT]
     columns = (*own, *told)
-    return Declaration(Predicate(name, len(columns)), columns)
+    return Declaration(Predicate(split_arity(name)[0], len(columns)), columns)

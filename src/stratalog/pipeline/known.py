@@ -16,14 +16,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from stratalog.kernels.sizes import sized
-from stratalog.lang.names import predicate_name
+from stratalog.lang.names import table_name
 from stratalog.lang.syntax import Predicate
 from stratalog.lang.terms import STRING, Term
 from stratalog.pipeline.convert import convert_term, encode_column
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.facts import EncodedFacts
 from stratalog.pipeline.native import is_text
-from stratalog.pipeline.tables import OWN_TYPE, Source, Vocabulary, block_of, choose_columns
+from stratalog.pipeline.tables import OWN_TYPE, Source, Vocabulary, block_of, choose_columns, fed_by
 
 Ids = npt.NDArray[np.uint32]
 
@@ -68,13 +68,13 @@ def _tables(facts: Mapping[object, object], vocabulary: Vocabulary) -> list[_Tab
     for key, table in facts.items():
         if not isinstance(key, str) or not isinstance(table, pa.Table) or table.num_rows > MOST:
             return None
-        name = predicate_name(key, vocabulary.prefixes)
+        name = table_name(key, vocabulary.prefixes)
         source = Source(f'facts["{key}"]')
         chosen, columns = choose_columns(block_of(table), name, vocabulary, source)
         if not columns or not all(_has_texts(column) for column in columns):
             return None
         types = [column.type for column in chosen]
-        tables.append(_Table(Predicate(name, len(columns)), columns, types, table.num_rows))
+        tables.append(_Table(fed_by(name, len(columns)), columns, types, table.num_rows))
     return tables
 
 

@@ -12,14 +12,14 @@ import numpy as np
 import pyarrow as pa
 
 from stratalog.errors import DataError, StratalogError
-from stratalog.lang.names import predicate_name
-from stratalog.lang.syntax import Declaration, Predicate
+from stratalog.lang.names import table_name
+from stratalog.lang.syntax import Declaration
 from stratalog.pipeline.convert import PythonColumn
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.facts import EncodedFacts
 from stratalog.pipeline.files import ReadReport
 from stratalog.pipeline.local import ReadOptions, read_items
-from stratalog.pipeline.tables import Block, Source, Vocabulary, block_of, encode_block
+from stratalog.pipeline.tables import Block, Source, Vocabulary, block_of, encode_block, fed_by
 
 TABLES_HELP = (
     'write {"name": rows}: tuples, a pandas, Polars or Arrow table, a NumPy array, or a path'
@@ -76,7 +76,7 @@ def _add_named(
 ) -> None:
     if not isinstance(key, str):
         raise DataError("D307", f"{key!r} is not the name of a predicate", help=TABLES_HELP)
-    name = predicate_name(key, vocabulary.prefixes)
+    name = table_name(key, vocabulary.prefixes)
     if isinstance(rows, str | os.PathLike):
         read_items([(name, rows)], found, vocabulary, dictionary, options)
         return
@@ -87,7 +87,7 @@ def _add_named(
             continue  # an empty table of unknown width
         here = Source(source.path, first_row=done, skip=options.skip)
         columns, size = encode_block(block, name, vocabulary, dictionary, found.report, here)
-        found.add(Predicate(name, len(columns)), columns, size)
+        found.add(fed_by(name, len(columns)), columns, size)
         done += block.size
         options.between()
 

@@ -11,11 +11,12 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from stratalog.errors import DataError, ProgramError
-from stratalog.lang.names import predicate_name
+from stratalog.lang.names import predicate_name, table_name
 from stratalog.pipeline.files import COMPRESSIONS, FORMATS
 
 RDF_FORMATS = frozenset({"nt", "nq", "ttl", "trig", "rdf"})
 NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+_GIVEN = re.compile(r"(?P<name>(?:<[^>]*>|[^<=][^=]*?)(?P<arity>/[0-9]+)?)=")
 _REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
@@ -62,11 +63,11 @@ class Finder:
 
     def split(self, item: str) -> tuple[str | None, str]:
         """Return the predicate and the path of `name=PATH`, if what precedes the sign is a name."""
-        cut = item.find(">=") + 1 if item.startswith("<") else item.find("=")
-        if cut <= 0:
+        given = _GIVEN.match(item)
+        if given is None or (given["arity"] and Path(item).exists()):
             return None, item
         try:
-            return predicate_name(item[:cut], self.prefixes), item[cut + 1 :]
+            return table_name(given["name"], self.prefixes), item[given.end() :]
         except ProgramError as error:
             if error.code == "S111" and not Path(item).exists():
                 raise

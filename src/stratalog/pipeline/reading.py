@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO, NamedTuple, cast
 
-from stratalog.lang.syntax import Predicate
 from stratalog.pipeline.dictionary import Dictionary, Ids
 from stratalog.pipeline.facts import RDF, TABLE, TEXT, EncodedFacts
 from stratalog.pipeline.files import BadLine, ByteStream, ReadReport
 from stratalog.pipeline.ntriples import Quads
 from stratalog.pipeline.paths import RDF_FORMATS, DataFile
 from stratalog.pipeline.rdf import group_quads, read_stream
-from stratalog.pipeline.tables import Vocabulary, encode_block
+from stratalog.pipeline.tables import Vocabulary, encode_block, fed_by
 from stratalog.pipeline.text_tables import Shape, TextFile, read_text
 
 
@@ -60,7 +59,7 @@ class FactBlock(NamedTuple):
 def add_block(found: EncodedFacts, block: FactBlock, dictionary: Dictionary) -> None:
     """Add a block's facts to those found, statements under the predicates that they name."""
     if block.name is not None:
-        predicate = Predicate(block.name, len(block.columns))
+        predicate = fed_by(block.name, len(block.columns))
         found.add(predicate, block.columns, block.size, block.origin)
         return
     for predicate, columns in group_quads(Quads(*block.columns), dictionary).items():

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, cast
 
 from stratalog.errors import DataError, ProgramError
-from stratalog.lang.names import predicate_name
+from stratalog.lang.names import predicate_name, table_name
 from stratalog.pipeline.files import FORMATS
 from stratalog.pipeline.paths import DataFile, Finder, is_remote
 from stratalog.spark import translate
@@ -43,7 +43,7 @@ class SparkFinder(Finder):
         """Yield what the items stand for, in order."""
         for item in items:
             given, thing = item if isinstance(item, tuple) else (None, item)
-            name = None if given is None else predicate_name(given, self.prefixes)
+            name = None if given is None else table_name(given, self.prefixes)
             if not isinstance(thing, str | os.PathLike):
                 yield self._frame(given, name, thing)
             elif (table := self._known_table(name, thing)) is not None:

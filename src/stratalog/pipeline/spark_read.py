@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, cast
 
 from stratalog.errors import DataError, StratalogError
-from stratalog.lang.syntax import Declaration, Predicate
+from stratalog.lang.syntax import Declaration
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.facts import EncodedFacts
 from stratalog.pipeline.files import ReadReport
@@ -26,7 +26,7 @@ from stratalog.pipeline.spark_pieces import Outcome, add_piece, add_report, erro
 from stratalog.pipeline.spark_ranges import RANGE, cut_files, pack_tasks
 from stratalog.pipeline.spark_remote import file_of, line_frame, number_files, whole_frame
 from stratalog.pipeline.spark_tasks import SCHEMA, Work, read_rows, read_tasks
-from stratalog.pipeline.tables import Block, Source, Vocabulary, encode_block
+from stratalog.pipeline.tables import Block, Source, Vocabulary, encode_block, fed_by
 from stratalog.spark import checked, map_in_arrow
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class _Reader:
             block = Block([], [], table.frame.count())
         source = Source(table.label, skip=self.options.skip)
         encode_block(block, table.name, self.vocabulary, self.dictionary, self.found.report, source)
-        self.found.add(Predicate(table.name, 0), [], block.size)
+        self.found.add(fed_by(table.name, 0), [], block.size)
 
     @contextmanager
     def _work(self) -> Iterator[Work]:

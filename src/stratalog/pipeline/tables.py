@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stratalog.errors import DataError
-from stratalog.lang.syntax import Column, Declaration
+from stratalog.lang.names import split_arity
+from stratalog.lang.syntax import Column, Declaration, Predicate
 from stratalog.pipeline.convert import PythonColumn, Unreadable, encode_column, shown
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.facts import TABLE, TEXT, Ids
@@ -33,14 +34,21 @@ class Vocabulary:
 
     def declared(self, name: str) -> list[Declaration]:
         """Return the declarations of a name, the widest first; only an IRI can have several."""
-        found = [each for each in self.declarations if each.predicate.name == name]
+        wanted, arity = split_arity(name)
+        found = [each for each in self.declarations if each.predicate.name == wanted]
+        found = [each for each in found if arity in {"", str(each.predicate.arity)}]
         return sorted(found, key=lambda each: -each.predicate.arity)
 
     def widths(self, name: str) -> set[int]:
-        """Return the arities that a name is known to have; empty if it is not known at all."""
-        return set(self.arities.get(name, ())) | {
-            each.predicate.arity for each in self.declared(name)
-        }
+        """Return the arities that tables of a name may have; empty if it is not known at all.
+
+        `name/2` says it; a class may become a property too, since arity is part of an IRI's name.
+        """
+        arity = split_arity(name)[1]
+        if arity:
+            return {int(arity)}
+        known = set(self.arities.get(name, ())) | {e.predicate.arity for e in self.declared(name)}
+        return known | {2} if name.startswith("<") and 1 in known else known
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +172,11 @@ def choose_columns(
     return own, list(block.columns)
 
 
+def fed_by(name: str, width: int) -> Predicate:
+    """Return the predicate that a table of a name and width feeds."""
+    return Predicate(split_arity(name)[0], width)
+
+
 def _missing(block: Block, declaration: Declaration) -> list[str]:
     wanted = (column.source or column.name for column in declaration.columns)
     return [each for each in wanted if _lookup(block, each) is None]
@@ -231,12 +244,16 @@ def member(value: object, path: str) -> object:
 
 def _wrong_width(block: Block, name: str, known: Iterable[int], source: Source) -> DataError:
     expected = " or ".join(map(str, sorted(known)))
+    width = len(block.columns)
+    bare, arity = split_arity(name)
+    advice = f"choose the columns, or name them:  @declare {bare}(column type, ...) ."
+    if bare.startswith("<") and not arity:
+        advice += f"; if {bare} is a predicate of another arity too, write {bare}/{width}"
     return DataError(
         "D301",
-        f"{name} has {expected} arguments, but the table has {len(block.columns)} columns: "
-        f"{_listed(block)}",
+        f"{name} has {expected} arguments, but the table has {width} columns: {_listed(block)}",
         path=source.path,
-        help=f"choose the columns, or name them:  @declare {name}(column type, ...) .",
+        help=advice,
     )
 
 

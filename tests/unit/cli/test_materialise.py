@@ -42,6 +42,20 @@ def test_data_may_name_its_predicate(command):
     assert (done.json["explicit"], done.json["derived"]) == (1, 1)
 
 
+def test_data_may_name_the_arity_of_an_iri_that_is_a_class_too(command):
+    Path("class.dlog").write_text("q(?x) :- <http://e/C>(?x) .")
+    Path("links.tsv").write_text("a\tb\n")
+    command("materialise", "class.dlog", "<http://e/C>/2=links.tsv", "--store", "kb")
+    assert list(sl.open("kb")["<http://e/C>/2"]) == [("a", "b")]
+    command("update", "kb", "--delete", "<http://e/C>/2=links.tsv")
+    assert len(sl.open("kb")["<http://e/C>/2"]) == 0
+    command("update", "kb", "--insert", "<http://e/C>=links.tsv")
+    assert list(sl.open("kb")["<http://e/C>/2"]) == [("a", "b")]
+    Path("old").mkdir()
+    Path("old/2=links.tsv").write_text("c\td\n")  # a path wins over a name with its arity
+    assert "2=links" in command("update", "kb", "--insert", "old/2=links.tsv").err
+
+
 def test_several_programs_are_one_and_folders_are_data(command):
     Path("more.dlog").write_text("back(?y, ?x) :- path(?x, ?y) .")
     Path("facts").mkdir()

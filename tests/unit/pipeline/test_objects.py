@@ -202,6 +202,39 @@ def test_what_is_no_table_is_refused_with_help():
     assert code({"p": [(1,)]}, arities={"p": {2}}) == "D301"
 
 
+CLASS = "<http://e/C>"
+USED_AS_CLASS = {"arities": {CLASS: {1}}}
+
+
+@pytest.mark.parametrize("name", [CLASS, f"{CLASS}/2", "e:C/2"])
+@pytest.mark.parametrize("table", [[(1, 2)], pa.table({"a": ["x"], "b": ["y"]})])
+def test_a_class_can_be_given_as_a_property(name, table):
+    [predicate] = read({name: table}, prefixes=[("e", "http://e/")], **USED_AS_CLASS)
+    assert predicate == Predicate(CLASS, 2)
+
+
+def test_the_arity_of_a_name_is_checked():
+    assert only([(1,)], arities={"p": {1}}) == [(1,)]
+    assert code({"p/2": [(1,)]}, arities={"p": {1}}) == "D301"
+    assert code({f"{CLASS}/1": [(1, 2)]}, **USED_AS_CLASS) == "D301"
+
+
+def test_the_error_for_a_wide_table_says_how_an_iri_of_that_arity_is_named():
+    with pytest.raises(DataError, match="has 1 or 2 arguments") as caught:
+        read({CLASS: [(1, 2, 3)]}, **USED_AS_CLASS)
+    assert f"{CLASS}/3" in (caught.value.help or "")
+
+
+def test_a_declaration_is_chosen_by_arity():
+    declarations = [
+        declare(CLASS, Column("x", "integer")),
+        declare(CLASS, Column("x", "integer"), Column("y", "string")),
+    ]
+    table = pa.table({"x": [1], "y": ["a"]})
+    assert list(read({f"{CLASS}/1": table}, declarations=declarations)) == [Predicate(CLASS, 1)]
+    assert list(read({f"{CLASS}/2": table}, declarations=declarations)) == [Predicate(CLASS, 2)]
+
+
 def test_a_spark_frame_says_that_it_is_not_supported_yet():
     frame = type("DataFrame", (), {"__module__": "pyspark.sql.dataframe"})()
     assert code({"p": frame}) == "D308"
