@@ -35,7 +35,7 @@ def agree(program: Program, engine: str) -> None:
     """Fail unless the engine's facts and counts are the judge's."""
     expected = judged(program)
     text = strategies.program_text(program)
-    kb = materialise(text, engine=engine, modules="off", schemes="plain")
+    kb = materialise(text, engine=engine, modules="off")
     plan: Plan = kb._plan
     found = kb._counts()
     assert naive.visible(plan, found.keys()) == expected, text

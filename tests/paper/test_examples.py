@@ -17,7 +17,7 @@ Rows = set[tuple[Any, ...]]
 
 
 def materialise(program: str, facts: dict[str, Any], engine: str) -> Any:
-    return stratalog.materialise(program, facts, engine=engine, modules="off", schemes="plain")
+    return stratalog.materialise(program, facts, engine=engine, modules="off")
 
 
 def rows(kb: Any, predicate: str) -> Rows:

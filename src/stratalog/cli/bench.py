@@ -21,7 +21,8 @@ from stratalog.bench.catalogue import (
 from stratalog.bench.failures import BenchmarkError
 from stratalog.bench.modules.parts import PARTS
 from stratalog.cli import options as o
-from stratalog.cli.show import is_terminal, note, note_first_run, show_warning
+from stratalog.cli.show import note, note_first_run, show_warning
+from stratalog.knowledge.terminal import is_terminal
 
 if TYPE_CHECKING:
     from stratalog.bench.results import BenchmarkResult, Result, SystemResult

@@ -28,7 +28,7 @@ from stratalog.cli import (
     update,
     warmup,
 )
-from stratalog.cli.show import show_error
+from stratalog.cli.show import note, show_error
 from stratalog.errors import EngineError, StratalogError
 
 OK, USER, USAGE, INTERNAL, ENGINE = range(5)
@@ -116,7 +116,7 @@ def main(arguments: Sequence[str]) -> int:
         return OK
     except Exception as error:  # noqa: BLE001  # the last resort
         if is_debugging:
-            traceback.print_exc()
+            note(traceback.format_exc())
         return _explain(error)
 
 

@@ -12,7 +12,7 @@ import typer
 
 from stratalog.cli import options as o
 from stratalog.cli import stopped
-from stratalog.cli.show import listening, note, note_first_run, show_rows, summary
+from stratalog.cli.show import answer, listening, note, note_first_run, show_rows, summary
 from stratalog.errors import EngineError
 from stratalog.knowledge.progress import STAGES, plural
 
@@ -59,7 +59,7 @@ def _command(  # noqa: PLR0913  # the contract's options
     engine: Annotated[str | None, _choice("auto, columnar, spark.")] = None,
     maintenance: Annotated[str | None, _choice(o.MAINTENANCE)] = None,
     modules: Annotated[str | None, _choice("auto, off, paper.")] = None,
-    schemes: Annotated[str | None, _choice("auto, plain.")] = None,
+    schemes: Annotated[str | None, _choice("auto.")] = None,
     equality: Annotated[str | None, _choice("auto, off.")] = None,
     joins: Annotated[str | None, _choice("auto, plan.")] = None,
     threads: o.Threads = None,
@@ -224,7 +224,7 @@ def _answer(kb: KnowledgeBase, *, as_json: bool, profile: bool) -> None:
     rules = kb.profile() if profile else []
     if as_json:
         extra = {"profile": rules} if profile else {}
-        print(json.dumps({**kb.stats, **extra}, ensure_ascii=False))  # noqa: T201  # the answer
+        answer(json.dumps({**kb.stats, **extra}, ensure_ascii=False))
     elif profile:
         show_profile(rules)
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from stratalog.cli.options import FORMATS
-from stratalog.cli.show import is_terminal, note, show_table
+from stratalog.cli.show import note, show_table
 from stratalog.errors import DataError
+from stratalog.knowledge.terminal import VisibleLines, is_terminal
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -118,7 +119,9 @@ def opened(output: str | None, form: Form) -> Iterator[Any]:
         return
     if output is None:
         sys.stdout.flush()
-        yield _FirstLines(sys.stdout.buffer, form) if form.limit is not None else sys.stdout.buffer
+        sink: Any = sys.stdout.buffer
+        sink = VisibleLines(sink) if is_terminal(sys.stdout) else sink
+        yield _FirstLines(sink, form) if form.limit is not None else sink
         sys.stdout.buffer.flush()
         return
     held = io.BytesIO()

@@ -10,7 +10,8 @@ import typer
 
 from stratalog.cli import options as o
 from stratalog.cli.materialise import split_inputs
-from stratalog.cli.show import is_terminal, note, note_first_run, show_warning
+from stratalog.cli.show import answer, note, note_first_run, show_warning
+from stratalog.knowledge.terminal import is_terminal, visible_strings
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -56,7 +57,7 @@ def _command(  # its options
     for warning in plan["warnings"]:
         show_warning(warning)
     if as_json:
-        print(json.dumps(plan, ensure_ascii=False))  # noqa: T201  # the answer
+        answer(json.dumps(plan, ensure_ascii=False))
     else:
         _show(plan, updates=updates)
     if not quiet:
@@ -67,8 +68,10 @@ def _command(  # its options
 def _show(plan: dict[str, Any], *, updates: bool) -> None:
     from rich.console import Console
 
-    console = Console(soft_wrap=True, highlight=False)
-    if not is_terminal(sys.stdout):
+    if is_terminal(sys.stdout):
+        console = Console(soft_wrap=True, highlight=False)
+        plan = visible_strings(plan)
+    else:
         console = Console(file=sys.stdout, soft_wrap=True, width=10_000, highlight=False)
     console.print(_tree(plan, updates=updates))
 

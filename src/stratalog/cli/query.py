@@ -11,7 +11,7 @@ from stratalog.cli import options as o
 from stratalog.cli import stopped
 from stratalog.cli.materialise import respelled
 from stratalog.cli.output import Form, chosen_format, write_table
-from stratalog.cli.show import note, note_first_run
+from stratalog.cli.show import answer, note, note_first_run
 from stratalog.errors import EngineError
 from stratalog.knowledge.progress import plural
 
@@ -56,7 +56,7 @@ def _command(  # noqa: PLR0913  # the contract's options
         raise respelled(error, limits) from None
     answers = kb.query(query)
     if not answers.num_columns and form.format == "table" and output is None:
-        print("true" if answers.num_rows else "false")  # noqa: T201  # the answer
+        answer("true" if answers.num_rows else "false")
         return
     if limit is not None and not in_order:
         answers = answers.slice(0, limit)

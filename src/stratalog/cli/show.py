@@ -9,38 +9,43 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 from stratalog.knowledge.progress import plural
+from stratalog.knowledge.terminal import CONTROLS, HIDING, is_terminal, shown_on, visible
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 NUMBERS = ("int", "uint", "float", "double", "decimal")  # Arrow types aligned to the right
 _RED, _YELLOW, _PLAIN = "\033[1;31m", "\033[1;33m", "\033[0m"
-_CONTROLS = r"[\x00-\x1f\x7f-\x9f]"
 
 
 def note(text: str) -> None:
     """Print a line for the person at the terminal."""
+    _note(shown_on(sys.stderr, text))
+
+
+def _note(text: str) -> None:
     print(text, file=sys.stderr, flush=True)  # noqa: T201  # stderr is for this
+
+
+def answer(text: str) -> None:
+    """Print a line of the result."""
+    print(shown_on(sys.stdout, text))  # noqa: T201  # stdout is for this
 
 
 def show_error(text: str) -> None:
     """Print an error, its code in bold red on a terminal."""
-    note(_coloured(text, _RED))
+    _note(_coloured(text, _RED))
 
 
 def show_warning(text: str) -> None:
     """Print a warning."""
-    note(_coloured(f"warning: {text}", _YELLOW))
+    _note(_coloured(f"warning: {text}", _YELLOW))
 
 
 def _coloured(text: str, colour: str) -> str:
+    text = shown_on(sys.stderr, text)
     code, colon, rest = text.partition(":")
     return f"{colour}{code}{_PLAIN}{colon}{rest}" if is_terminal(sys.stderr) and colon else text
-
-
-def is_terminal(stream: TextIO) -> bool:
-    """Return whether a person reads the stream."""
-    return bool(getattr(stream, "isatty", lambda: False)())
 
 
 class WarningPrinter(logging.Handler):
@@ -82,7 +87,8 @@ def note_first_run(quiet: bool = False) -> None:
 
 def show_table(table: pa.Table, target: TextIO) -> None:
     """Print a table: ruled on a terminal, otherwise aligned text."""
-    texts = [_cells(column) for column in table.columns]
+    odd = f"[{CONTROLS}{HIDING if is_terminal(target) else ''}]"
+    texts = [_cells(column, odd) for column in table.columns]
     if not texts:
         _put(target, "()\n" * table.num_rows)
     elif is_terminal(target):
@@ -105,8 +111,8 @@ def _put(target: TextIO, text: str) -> None:
     target.flush()
 
 
-def _cells(column: Any) -> Any:  # noqa: ANN401  # Arrow has no types
-    """Return the canonical text of each value, control characters escaped."""
+def _cells(column: Any, odd: str) -> Any:  # noqa: ANN401  # Arrow has no types
+    """Return the canonical text of each value, with odd characters escaped."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -118,15 +124,11 @@ def _cells(column: Any) -> Any:  # noqa: ANN401  # Arrow has no types
         coded = values.dictionary_encode()
         values = native_texts(coded.dictionary)[0].take(coded.indices)
     values = pc.cast(values, pa.large_string()).fill_null("")
-    odd = pc.match_substring_regex(values, _CONTROLS)
-    if not pc.any(odd, min_count=0).as_py():
+    found = pc.match_substring_regex(values, odd)
+    if not pc.any(found, min_count=0).as_py():
         return values
-    exact = [_escaped(text) for text in values.filter(odd).to_pylist()]
-    return pc.replace_with_mask(values, odd, pa.array(exact, pa.large_string()))
-
-
-def _escaped(text: str) -> str:
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    exact = [visible(text, odd) for text in values.filter(found).to_pylist()]
+    return pc.replace_with_mask(values, found, pa.array(exact, pa.large_string()))
 
 
 def _is_number(column: Any) -> bool:  # noqa: ANN401
@@ -156,7 +158,7 @@ def _show_ruled(table: pa.Table, texts: list[Any]) -> None:
     ruled = Table(box=box.SIMPLE_HEAD, header_style="bold")
     for name, column in zip(table.column_names, table.columns, strict=True):
         ruled.add_column(
-            Text(name), justify="right" if _is_number(column) else "left", overflow="fold"
+            Text(visible(name)), justify="right" if _is_number(column) else "left", overflow="fold"
         )
     for row in zip(*(cells.to_pylist() for cells in texts), strict=True):
         ruled.add_row(*(Text(cell) for cell in row))

@@ -12,7 +12,7 @@ import typer
 from stratalog.cli import options as o
 from stratalog.cli import stopped
 from stratalog.cli.materialise import show_profile
-from stratalog.cli.show import note, note_first_run, show_rows
+from stratalog.cli.show import answer, note, note_first_run, show_rows
 from stratalog.knowledge.progress import plural
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _stats(
     rules = saved.get("profile", [])
     if as_json:
         extra = {"profile": rules} if profile else {}
-        print(json.dumps({**stats, **extra}, ensure_ascii=False))  # noqa: T201  # the answer
+        answer(json.dumps({**stats, **extra}, ensure_ascii=False))
     elif profile:
         show_profile(rules)
     else:
@@ -152,7 +152,7 @@ def _list(opened: Store, *, as_json: bool) -> None:
 
     found = opened.versions()
     if as_json:
-        print(json.dumps([asdict(version) for version in found]))  # noqa: T201  # the answer
+        answer(json.dumps([asdict(version) for version in found]))
     else:
         _show(found)
     opened.check_present()  # an error, after the list, if the newest version has vanished
@@ -169,7 +169,7 @@ def _compare(store: Path, numbers: tuple[int, int], *, as_json: bool, quiet: boo
 
     changes = compare_versions(store, *numbers)
     if as_json:
-        print(json.dumps(changes, ensure_ascii=False))  # noqa: T201  # the answer
+        answer(json.dumps(changes, ensure_ascii=False))
     else:
         rows = [(name, c["added"], c["removed"]) for name, c in changes.items()]
         show_rows(("predicate", "added", "removed"), rows, sys.stdout)

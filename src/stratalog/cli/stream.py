@@ -14,7 +14,7 @@ import typer
 from stratalog.cli import options as o
 from stratalog.cli import stopped
 from stratalog.cli.materialise import respelled, settings
-from stratalog.cli.show import listening, note, note_first_run
+from stratalog.cli.show import answer, listening, note, note_first_run
 from stratalog.errors import EngineError
 from stratalog.knowledge.progress import plural
 
@@ -185,7 +185,7 @@ def _print_json(stream: Stream, version: int, seconds: float) -> None:
         "version": version,
         "seconds": seconds,
     }
-    print(json.dumps(found))  # noqa: T201  # the answer
+    answer(json.dumps(found))
 
 
 def _close(stream: Stream, seconds: float, place: str, *, is_stopped: bool) -> None:

@@ -13,7 +13,7 @@ import typer
 from stratalog.cli import options as o
 from stratalog.cli import stopped
 from stratalog.cli.materialise import keep_rejected, respelled, settings, show_profile
-from stratalog.cli.show import listening, note, note_first_run, show_rows
+from stratalog.cli.show import answer, listening, note, note_first_run, show_rows
 from stratalog.errors import EngineError
 from stratalog.knowledge.progress import STAGES, plural
 
@@ -134,11 +134,13 @@ def _update(
     store: Path, wish: dict[str, Any], chosen: dict[str, Any], *, dry_run: bool
 ) -> tuple[KnowledgeBase, int, Changes]:
     """Return the knowledge base, its version before the update, and what changed."""
+    from stratalog.knowledge.given import check_spark_is_asked_for
     from stratalog.knowledge.persist import open_store
 
     try:
         with listening() as printer:
             kb = open_store(store, **chosen)
+            check_spark_is_asked_for(kb, wish.get("insert"), wish.get("delete"))
             before = kb.version
             stopped.will_write_store(store, before)
             changes = (kb.what_if if dry_run else kb.update)(**wish)
@@ -157,7 +159,7 @@ def _answer(changes: Changes, *, as_json: bool, profile: bool, dry_run: bool) ->
         each = {name: {"added": came, "removed": went} for name, (came, went) in sizes.items()}
         extra = {"profile": rules} if profile else {}
         found = {**stats, "dry_run": dry_run, "changes": each, **extra}
-        print(json.dumps(found, ensure_ascii=False))  # noqa: T201  # the answer
+        answer(json.dumps(found, ensure_ascii=False))
         return
     if dry_run:
         rows = [(name, *size) for name, size in sizes.items()]

@@ -19,7 +19,7 @@ from stratalog.knowledge.engines import (
     restarted,
     watch_constants,
 )
-from stratalog.knowledge.load import load, read_facts
+from stratalog.knowledge.load import check_spark_is_used, load, read_facts
 from stratalog.knowledge.options import Options, check_options
 from stratalog.knowledge.programs import load_program
 from stratalog.knowledge.progress import Reporter, plural, reporter
@@ -68,6 +68,7 @@ def _materialise(given: object, facts: object, options: Options, report: Reporte
     if options.publish is not None:
         check_target(options.publish, options.store)
         report.list_stages()
+    check_spark_is_used(facts, options, program)
     dictionary = Dictionary()
     dictionary.max_digits = options.max_digits
     watch_constants(dictionary, Limits(options.memory), "reading facts")

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from stratalog.facts.interrupts import delivered
 from stratalog.knowledge.adapters import Encoded
-from stratalog.knowledge.load import arities_of, as_stored, read_facts
+from stratalog.knowledge.load import arities_of, as_stored, check_spark_is_used, read_facts
 from stratalog.knowledge.programs import Edit
 from stratalog.knowledge.progress import Reporter
 from stratalog.knowledge.rows import distinct
@@ -76,6 +76,12 @@ def read_given(kb: KnowledgeBase, wish: Wish, edit: Edit, report: Reporter) -> G
         kb._host.drop([])  # an engine that has looked at new constants forgets them
     new = _read(kb, wish.insert, edit.inserted, report, account)
     return Given(new, known, asked, account, [*edit.warnings, *gone.warnings, *new.warnings])
+
+
+def check_spark_is_asked_for(kb: KnowledgeBase, *facts: object) -> None:
+    """Refuse a master or settings of Spark if an update that is given these facts starts none."""
+    options = replace(kb._options, engine=kb._host.name)
+    check_spark_is_used([each for each in facts if each], options, kb._program)
 
 
 def _read(

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stratalog.errors import EngineError
 from stratalog.knowledge.adapters import Encoded, Host, Ids
+from stratalog.knowledge.engines import has_spark
 from stratalog.knowledge.options import Options
 from stratalog.knowledge.progress import Reporter, plural
 from stratalog.knowledge.reader import Context, choose_reader, open_session, read_all
@@ -79,6 +81,21 @@ def _watched(dictionary: Dictionary, account: ReadReport) -> Iterator[None]:
         yield
     finally:
         dictionary.watch, account.watch = outer, None
+
+
+def check_spark_is_used(facts: object, options: Options, program: Program) -> None:
+    """Refuse a master or settings of Spark where none can start."""
+    asked = options.master is not None or options.conf
+    may_go = options.engine in {"auto", "spark"} or options.spill == "spark"
+    may_reason = may_go and has_spark()
+    if not asked or may_reason or choose_reader(facts, options, program.prefixes).by_spark:
+        return
+    raise EngineError(
+        "E206",
+        "a master or settings are given, but no Spark starts: "
+        f"engine={options.engine!r} reasons in this process, and nothing is read by Spark",
+        help="leave both out, or choose Spark as engine or reader",
+    )
 
 
 def arities_of(predicates: Iterable[Predicate]) -> dict[str, set[int]]:

@@ -18,7 +18,7 @@ CHOICES: dict[str, tuple[str | None, ...]] = {
     "engine": ("auto", "columnar", "spark", "reference"),
     "maintenance": ("auto", "counting", "dred", "dred-c", "bf", "bf-c", "rematerialise"),
     "modules": ("auto", "off", "paper"),
-    "schemes": ("auto", "plain"),
+    "schemes": ("auto", "plain", "paper"),
     "equality": ("auto", "rewrite", "axioms", "off"),
     "joins": ("auto", "plan", "hypertree"),
     "graphs": ("drop", "keep"),
@@ -28,6 +28,7 @@ CHOICES: dict[str, tuple[str | None, ...]] = {
 }
 
 NOT_YET: dict[str, tuple[str, ...]] = {
+    "schemes": ("plain", "paper"),
     "equality": ("rewrite", "axioms"),
     "joins": ("hypertree",),
 }

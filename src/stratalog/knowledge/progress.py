@@ -6,6 +6,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from stratalog.knowledge.terminal import shown_on, visible
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 from stratalog.errors import EngineError, StratalogError
 
@@ -78,6 +84,13 @@ class _Told(Reporter):
         self(stage, f"{detail}, {seconds:.2f} s")
 
 
+def _line(text: str) -> Text:
+    """Return a status as plain text: brackets in it are no markup."""
+    from rich.text import Text
+
+    return Text(visible(text))
+
+
 class _StatusLine(Reporter):
     """A line on stderr that begins two seconds after the start, above it the finished stages."""
 
@@ -100,7 +113,7 @@ class _StatusLine(Reporter):
 
             self._status = Status("", console=Console(stderr=True))
             self._status.start()
-        self._status.update(f"{stage}: {detail} ({now - self._begun:.0f} s)")  # type: ignore[attr-defined]
+        self._status.update(_line(f"{stage}: {detail} ({now - self._begun:.0f} s)"))  # type: ignore[attr-defined]
 
     def list_stages(self) -> None:
         self._is_listing = self._may_list
@@ -108,7 +121,8 @@ class _StatusLine(Reporter):
     def finish(self, stage: str, detail: str, seconds: float) -> None:
         if self._is_listing:
             self.stop()
-            print(f"{stage}: {detail}, {seconds:.2f} s", file=sys.stderr, flush=True)  # noqa: T201
+            told = shown_on(sys.stderr, f"{stage}: {detail}, {seconds:.2f} s")
+            print(told, file=sys.stderr, flush=True)  # noqa: T201
 
     def stop(self) -> None:
         """Remove the line."""

@@ -183,7 +183,7 @@ def test_control_characters_do_not_reach_the_terminal(command):
     command("materialise", "rules.dlog", "edge.csv", "--store", "kb")
     assert command("facts", "kb", "edge").lines == [
         "c0    c1",
-        "a\\nb  \\x1b[31mred",
+        "a\\nb  \\u001B[31mred",
     ]
 
 

@@ -131,7 +131,7 @@ def test_all_options_of_python_are_taken(command):
         "engine": "columnar",
         "maintenance": "rematerialise",
         "modules": "off",
-        "schemes": "plain",
+        "schemes": "auto",
         "equality": "off",
         "joins": "plan",
         "threads": "1",

@@ -72,6 +72,33 @@ def test_a_terminal_gets_ruled_tables_colours_and_a_limit(command, folder):
     assert "\x1b[1;31mD320\x1b[0m:" in _on_terminal(folder, "facts", "kb", "nothing")
 
 
+TURNED = "gnp\u202e\x9b31m"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("facts", "kb", "edge"),
+        ("facts", "kb", "edge", "--format", "csv", "--limit", "1"),
+        ("facts", "kb", f"<http://e/{TURNED}>"),
+        ("plan", "turned.dlog"),
+        ("stats", "kb", "--json", "--profile"),
+    ],
+    ids=" ".join,
+)
+def test_what_turns_or_hides_text_is_escaped_on_a_terminal_alone(command, folder, arguments):
+    rule = f'twice(?x, "{TURNED}") :- edge(?x, "{TURNED}"), NOT other(?x) .\n'
+    Path("turned.dlog").write_text(rule)
+    Path("edge.csv").write_text(f"a,{TURNED}\n")
+    command("materialise", "turned.dlog", "edge.csv", "--store", "kb")
+    shown = _on_terminal(folder, *arguments)
+    assert "\u202e" not in shown
+    assert "\x9b" not in shown
+    assert r"\u202E\u009B31m" in shown.replace("\r\n", "").replace(" ", "")
+    done = command(*arguments)
+    assert "\u202e" in done.out + done.err
+
+
 def _on_terminal(folder, *arguments):
     ours, theirs = pty.openpty()
     environment = os.environ | {"TERM": "xterm", "COLUMNS": "80"}
