@@ -32,7 +32,7 @@ def last_line(soak: Soak, seconds: float) -> str:
         if g
     ]
     verdict = "passed" if not run.n_problems else f"FAILED, {run.n_problems:,} problems"
-    return f"soak {verdict}: {seconds:.0f} s; {', '.join(parts)}; {'; '.join(grown)}"
+    return f"soak {verdict}: " + "; ".join([f"{seconds:.0f} s", ", ".join(parts), *grown])
 
 
 def main() -> int:

@@ -86,7 +86,8 @@ class Feed:
         told = world.derived(self.writer, 0)["c"]
         for path in sorted(output.glob("*.parquet"), key=_version_of):
             for x, how, _ in sorted(rows_of(pq.ParquetFile(path).read())):
-                told = told ^ {(x,)} if ((x,) in told) == (how == "delete") else told | {(x, -1)}
+                is_new = ((x,) in told) == (how == "delete")
+                told = told ^ {(x,)} if is_new else told | {(x, -1)}  # which c never has
         return told ^ world.derived(self.writer, self.applied)["c"]
 
 
