@@ -70,19 +70,20 @@ def _updates(
 
 
 CASES: dict[str, Case] = {
-    "dag": _workload("dag", nodes=5_000, edges=50_000, recursion="left"),
-    "dag-right": _workload("dag", nodes=5_000, edges=50_000, recursion="right"),
+    "dag": _workload("dag", nodes=10_000, edges=100_000, recursion="left"),
+    "dag-right": _workload("dag", nodes=10_000, edges=100_000, recursion="right"),
     "dag-joins": Case(
-        "materialise", "dag", {"nodes": 1_000, "edges": 4_000}, options={"modules": "off"}
+        "materialise", "dag", {"nodes": 3_000, "edges": 20_000}, options={"modules": "off"}
     ),
-    "chain": _workload("chain", nodes=1_500),
-    "cycle": _workload("cycle", nodes=1_500),
+    "chain": Case("materialise", "chain", {"nodes": 800}, options={"modules": "off"}),
+    "cycle": Case("materialise", "cycle", {"nodes": 300}, options={"modules": "off"}),
+    "closures": _workload("cliques", cliques=800, size=100),
     "same-generation": _workload("same_generation", nodes=4_000, layers=8),
-    "collaborators": _workload("collaborators", people=200, partners=50),
-    "triangles": _workload("triangles", nodes=5_000, edges=150_000),
+    "collaborators": _workload("collaborators", people=500, partners=100),
+    "triangles": _workload("triangles", nodes=5_000, edges=100_000),
     "lubm": _workload("lubm", universities=1),
-    "points-to": _workload("points_to", modules=20),
-    "pathways": _workload("pathways", molecules=1_000, reactions=2_000, cells=10),
+    "points-to": _workload("points_to", modules=8),
+    "pathways": _workload("pathways", molecules=2_000, reactions=4_000, cells=20),
     "path-lengths": _workload("path_lengths", nodes=20_000, edges=200_000),
     "expressions": _workload("expressions", expressions=60, sets=60),
     "skewed": Case("materialise", "skewed", {"rows": 1_200_000, "hubs": 64}),
