@@ -37,7 +37,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     return options
 
 
-def told(what: str) -> None:
+def report(what: str) -> None:
     """Show on a terminal what is running."""
     if sys.stderr.isatty():
         print(f"\r\x1b[K{what}", end="", file=sys.stderr, flush=True)
@@ -52,13 +52,13 @@ def main(arguments: list[str]) -> int:
         with worktree(options.revision) as tree, tempfile.TemporaryDirectory() as folder:
             trees = {BEFORE: tree, AFTER: ROOT, AGAIN: tree}
             for name in names:
-                told(f"{name}: making facts")
+                report(f"{name}: making facts")
                 given = prepare(name, Path(folder))
-                found.append(measure(name, given, trees, options.runs, told))
+                found.append(measure(name, given, trees, options.runs, report))
     except RunError as error:
         print(error, file=sys.stderr)
         return 2
-    told("")
+    report("")
     rows = [row for measured in found for row in rows_of(measured)]
     failures = [f"{each.name}: {each.failure}" for each in found if each.failure]
     text, is_well = verdict(rows, failures, options.runs)

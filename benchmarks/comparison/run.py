@@ -23,7 +23,7 @@ COLD = "cold"
 
 Steps = dict[str, dict[str, Any]]
 Runs = dict[str, list[Steps]]  # by series: BEFORE, AFTER, AGAIN
-Told = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 class RunError(Exception):
@@ -66,17 +66,17 @@ def order(turn: int) -> Sequence[str]:
     return turned if turn % 2 == 0 else turned[::-1]
 
 
-def measure(name: str, folder: Path, trees: dict[str, Path], runs: int, told: Told) -> Measured:
+def measure(name: str, folder: Path, trees: dict[str, Path], runs: int, report: Report) -> Measured:
     """Run a case with both trees as often as wanted, after a turn that compiles kernels."""
     measured = Measured(name)
     try:
         if name != COLD:
             for series in (BEFORE, AFTER):
-                told(f"{name}: warming up, {series}")
+                report(f"{name}: warming up, {series}")
                 run_once(name, folder, trees[series])
         for turn in range(runs):
             for series in order(turn):
-                told(f"{name}: {turn + 1} of {runs}, {series}")
+                report(f"{name}: {turn + 1} of {runs}, {series}")
                 measured.runs[series].append(run_once(name, folder, trees[series]))
     except RunError as error:
         measured.failure = str(error)

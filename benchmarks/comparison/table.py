@@ -66,12 +66,12 @@ def _differing(step: str, before: Sequence[Steps], after: Sequence[Steps]) -> st
 
     Those that vary from run to run, where `auto` tries algorithms by their times, tell nothing.
     """
-    told = []
+    found = []
     for key in after[0][step]["counts"]:
         old, new = ({run[step]["counts"].get(key) for run in runs} for runs in (before, after))
         if None not in old and len(old) == 1 and new != old:
-            told.append(f"{key} {_spelled(old)} -> {_spelled(new)}")
-    return ", ".join(told)
+            found.append(f"{key} {_spelled(old)} -> {_spelled(new)}")
+    return ", ".join(found)
 
 
 def _spelled(numbers: Iterable[int | None]) -> str:

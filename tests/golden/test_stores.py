@@ -29,7 +29,7 @@ State = tuple[str, set[Fact], set[Fact]]
 """Rules, explicit facts and derived ones."""
 
 
-class Told:
+class Golden:
     """What `expected.json` says, and a copy of the store."""
 
     def __init__(self, source: Path, folder: Path) -> None:
@@ -103,58 +103,60 @@ def term(value: Any, field: Any) -> Term:
     return found
 
 
-def update_and_reopen(told: Told, engine: str) -> None:
+def update_and_reopen(golden: Golden, engine: str) -> None:
     """Fail unless queries, an update and what is read back are as the judge says."""
-    query, before = told.fields["query"], told.states[told.newest]
-    wanted = after(before, told.fields["after"])
-    kb = sl.open(told.store, engine=engine)
+    query, before = golden.fields["query"], golden.states[golden.newest]
+    wanted = after(before, golden.fields["after"])
+    kb = sl.open(golden.store, engine=engine)
     check(kb, before)
-    assert answers(kb, query) == told.facts("answers")
-    kb.update(insert=tables(told.facts("insert")), delete=tables(told.facts("delete")))
-    assert answers(kb, query) == told.facts("answers after")
-    assert (kb.version, kb.stats["engine"]) == (told.newest + 1, engine)
-    for one in (kb, sl.open(told.store, engine=engine)):
+    assert answers(kb, query) == golden.facts("answers")
+    kb.update(insert=tables(golden.facts("insert")), delete=tables(golden.facts("delete")))
+    assert answers(kb, query) == golden.facts("answers after")
+    assert (kb.version, kb.stats["engine"]) == (golden.newest + 1, engine)
+    for one in (kb, sl.open(golden.store, engine=engine)):
         check(one, wanted)
         one.close()
 
 
 @pytest.mark.parametrize("source", STORES, ids=lambda path: path.name)
 def test_every_version_holds_the_facts_that_the_judge_names(source: Path, tmp_path: Path):
-    told = Told(source, tmp_path)
-    assert [version.number for version in Store.open(told.store).versions()] == list(told.states)
-    for number, state in told.states.items():
-        with sl.open(told.store, version=number, engine="columnar") as kb:
+    golden = Golden(source, tmp_path)
+    assert [version.number for version in Store.open(golden.store).versions()] == list(
+        golden.states
+    )
+    for number, state in golden.states.items():
+        with sl.open(golden.store, version=number, engine="columnar") as kb:
             check(kb, state)
 
 
 @pytest.mark.parametrize("source", STORES, ids=lambda path: path.name)
 def test_every_store_is_queried_updated_and_read_back(source: Path, tmp_path: Path):
-    update_and_reopen(Told(source, tmp_path), "columnar")
+    update_and_reopen(Golden(source, tmp_path), "columnar")
 
 
 def test_a_stream_finds_how_far_it_had_come(tmp_path: Path):
-    told = Told(HERE / "stream", tmp_path)
-    store = Store.open(told.store)
-    assert [len(store.streams(number)) for number in told.states] == [0, 1, 1]
+    golden = Golden(HERE / "stream", tmp_path)
+    store = Store.open(golden.store)
+    assert [len(store.streams(number)) for number in golden.states] == [0, 1, 1]
     ((name, mark),) = store.streams().items()
     assert mark["batch"] == 0
-    update_and_reopen(told, "columnar")
-    assert store.streams(told.newest + 1) == {name: mark}
+    update_and_reopen(golden, "columnar")
+    assert store.streams(golden.newest + 1) == {name: mark}
 
 
 @pytest.mark.parametrize("name", ["schemes-plain", "spark-closure"])
 def test_options_that_were_saved_do_not_keep_a_store_from_opening(name: str, tmp_path: Path):
-    told = Told(HERE / name, tmp_path)
-    saved = Store.open(told.store).read().options
-    assert told.fields["options"].items() <= saved.items()
-    with sl.open(told.store, engine="columnar") as kb:
-        check(kb, told.states[told.newest])
+    golden = Golden(HERE / name, tmp_path)
+    saved = Store.open(golden.store).read().options
+    assert golden.fields["options"].items() <= saved.items()
+    with sl.open(golden.store, engine="columnar") as kb:
+        check(kb, golden.states[golden.newest])
 
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
 def test_stores_that_spark_wrote_are_opened_as_they_are_and_updated_on_spark(tmp_path: Path):
-    with sl.open(Told(HERE / "spark-closure", tmp_path / "as it is").store) as kb:
+    with sl.open(Golden(HERE / "spark-closure", tmp_path / "as it is").store) as kb:
         assert ("path" in kb, len(kb["edge"])) == (True, 5)
     for name in ("spark-closure", "spark-layers", "negation"):
-        update_and_reopen(Told(HERE / name, tmp_path / name), "spark")
+        update_and_reopen(Golden(HERE / name, tmp_path / name), "spark")

@@ -2,7 +2,7 @@
 
     python -m tests.soak --minutes 20
 
-Every answer must be that of one version, and nobody may fail. Memory and open files of each Python
+Every answer must be that of one version, and no call may fail. Memory and open files of each Python
 process are compared between the second third of the run and its last sixth: the least memory may be
 10 % and 32 MiB more, the least number of open files 8 more. The last line tells what was done; the
 exit status is 1 if anything was wrong.

@@ -82,7 +82,7 @@ class Soak:
 
     @contextmanager
     def _stream(self, kb: sl.KnowledgeBase) -> Iterator[actors.Feed | None]:
-        """Let a stream follow a feed meanwhile; at the end it has applied all of it."""
+        """Run a stream that follows a feed; at the end it must have applied all of it."""
         if self.spark is None:
             yield None
             return

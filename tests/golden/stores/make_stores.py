@@ -79,28 +79,28 @@ def expected(recipe: Recipe) -> dict[str, Any]:
     return {
         "options": recipe.options,
         "dropped": list(recipe.drops),
-        "versions": _told(states),
+        "versions": _as_differences(states),
         "query": recipe.query,
         "answers": answers(rules, recipe.query, explicit),
         "insert": spelled(facts_of(recipe.insert)),
         "delete": spelled(facts_of(recipe.delete)),
-        "after": _told([states[-1], after])[-1],
+        "after": _as_differences([states[-1], after])[-1],
         "answers after": answers(rules, recipe.query, after[1]),
     }
 
 
-def _told(states: Sequence[tuple[str, set[Fact]]]) -> list[dict[str, Any]]:
+def _as_differences(states: Sequence[tuple[str, set[Fact]]]) -> list[dict[str, Any]]:
     old: dict[str, set[Fact]] = {"explicit": set(), "derived": set()}
-    told = []
+    versions = []
     for rules, explicit in states:
         new = {"explicit": explicit, "derived": judged(rules, explicit) - explicit}
         one: dict[str, Any] = {"rules": rules.splitlines()}
         for kind, facts in new.items():
             one[f"{kind} +"] = spelled(facts - old[kind])
             one[f"{kind} -"] = spelled(old[kind] - facts)
-        told.append(one)
+        versions.append(one)
         old = new
-    return told
+    return versions
 
 
 # ---- What Stratalog writes ---------------------------------------------------------------------

@@ -40,7 +40,7 @@ def distances(slots, hashes):
 
 @pytest.fixture
 def work(monkeypatch):
-    """Let the work before each growth be added up; return a function that tells all of it."""
+    """Add up the work before each growth; return a function that gives the sum for a relation."""
     spent = []
     monkeypatch.setattr(segments, "MANY_FACTS", 1 << 12)
     enlarge = Segments.enlarge
