@@ -10,6 +10,7 @@ differs as little as that is noise. The exit status is 1 if a step is slower, or
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -46,6 +47,7 @@ def report(what: str) -> None:
 def main(arguments: list[str]) -> int:
     """Print the table; return the exit status."""
     options = parse(arguments)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the worktree is removed then, too
     names = options.only or [name for name, case in CASES.items() if not case.only_by_name]
     found = []
     try:
