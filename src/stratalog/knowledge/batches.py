@@ -25,6 +25,7 @@ from stratalog.knowledge import updating
 from stratalog.knowledge.changes import ChangedFacts, Changes
 from stratalog.knowledge.given import Wish
 from stratalog.knowledge.moving import move_on
+from stratalog.knowledge.stored_checks import checked_stream
 from stratalog.lang.syntax import Predicate
 from stratalog.pipeline.decode import decode_table
 from stratalog.pipeline.feed import Feed, Net, blamed, check_shapes, fitted, net
@@ -71,9 +72,9 @@ class Progress:
 
     @classmethod
     def load(cls, told: JSON) -> Progress:
-        """Return what a manifest says; what is not known here is passed over."""
-        fields = told if isinstance(told, dict) else {}
-        return cls(**{name: value for name, value in fields.items() if name in cls.__slots__})
+        """Return what a manifest says; what is not known here is passed over, T103 if it is odd."""
+        found = checked_stream({} if told is None else told)
+        return cls(**{name: value for name, value in found.items() if name in cls.__slots__})
 
     def saved(self) -> dict[str, JSON]:
         """Return what a manifest says."""
@@ -92,16 +93,24 @@ class Batches:
 
     def recover(self) -> None:
         """Finish the output of versions that exist, of whichever stream."""
-        known = [Progress.load(each) for each in self._store.streams().values()]
+        known = {name: Progress.load(each) for name, each in self._store.streams().items()}
         own = None if self.output is None else str(self.output.root)
         if self.output is not None:
-            self.output.finish({p.token for p in known if p.token and p.output == own})
-        for other in {p.output for p in known if p.token and p.output and p.output != own}:
-            tokens = {p.token for p in known if p.token and p.output == other}
-            with suppress(StoreError):  # another stream has the folder now, and finishes it
-                if Path(other).is_dir():
-                    with opened_output(other, self._store.path) as left:
-                        left.finish(tokens)
+            self.output.finish({p.token for p in known.values() if p.token and p.output == own})
+        for other in {p.output for p in known.values() if p.token and p.output}:
+            if other != own:
+                self._finish(other, {n: p for n, p in known.items() if p.output == other})
+
+    def _finish(self, other: str, known: Mapping[str, Progress]) -> None:
+        """Finish another output that needs it; nothing is touched that has no such files of ours.
+
+        A store may come from a stranger, and name any folder as its output.
+        """
+        tokens = {progress.token for progress in known.values() if progress.token}
+        if not Output(Path(other)).has_left(tokens, known):
+            return
+        with suppress(StoreError), opened_output(other, self._store.path) as left:
+            left.finish(tokens)  # unless another stream has the folder now, and finishes it
 
     def apply(self, stream: str, number: int, read: Read) -> Batch:
         """Make the version of a batch, unless it was made before; show its output."""

@@ -32,6 +32,7 @@ from stratalog.knowledge.sources import Source, folders_source, frames_source
 from stratalog.knowledge.turns import within
 from stratalog.pipeline.durable import failures, lock_alone, make_folder
 from stratalog.pipeline.feed_output import opened as opened_output
+from stratalog.pipeline.ordinary import check_folder
 from stratalog.pipeline.paths import is_remote
 from stratalog.spark import translate
 
@@ -302,6 +303,8 @@ def _checkpoint(store: Path, given: str | os.PathLike[str] | None, chosen: Sourc
     if given is not None and is_remote(os.fspath(given)):
         return os.fspath(given)
     name = hashlib.sha256(chosen.description.encode()).hexdigest()[:16]
+    check_folder(store / FOLDER)
+    check_folder(store / FOLDER / name)
     place = store / FOLDER / name if given is None else Path(os.fspath(given)).absolute()
     with failures(place, "make the checkpoint's folder"):
         make_folder(place)

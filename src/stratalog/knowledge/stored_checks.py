@@ -7,6 +7,7 @@ linear. What is wrong is T103, and what is not known here T104.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from stratalog.errors import ProgramError
+from stratalog.errors import ProgramError, StoreError
 from stratalog.facts.labels import STORED
 from stratalog.knowledge.options import saved_options
 from stratalog.lang.effort import MAX_DIGITS, digits_up_to
@@ -70,6 +71,19 @@ def checked_statistics(told: object, path: Path) -> dict[str, Any]:
     """Return the statistics of a version with those keys that are known here."""
     with _odd(path):
         return _statistics(told)
+
+
+def checked_stream(told: object) -> dict[str, Any]:
+    """Return how far a stream has come; T103 if that is odd."""
+    try:
+        fields = docs.record(told, "a stream")
+        return {name: check(fields[name], name) for name, check in STREAM.items() if name in fields}
+    except OddDocumentError as error:
+        raise StoreError(
+            "T103",
+            f"the store does not say how far a stream has come: {error}",
+            help="open an earlier version, or start another stream with a new checkpoint",
+        ) from None
 
 
 @contextmanager
@@ -199,3 +213,41 @@ KNOWN: dict[str, Check] = {
     "read_as_triples": _each(lambda value, _: predicate_in(value)),
 }
 """The statistics of a version, each with its check; others are passed over."""
+
+
+# -- streams
+
+
+def _output(value: object, what: str) -> str | None:
+    return None if value is None else docs.text(value, what)
+
+
+def _token(value: object, what: str) -> str | None:
+    token = _output(value, what)
+    if token is not None and not _TOKEN.fullmatch(token):
+        raise OddDocumentError(f"{what} is none of ours")
+    return token
+
+
+def _shape(value: object, what: str) -> list[list[str]]:
+    """Return the columns of a feed: pairs of a name and a type."""
+    pairs = [[docs.text(each, what) for each in docs.entries(pair, what)] for pair in _list(value)]
+    if any(len(pair) != 2 for pair in pairs):  # noqa: PLR2004
+        raise OddDocumentError(f"{what} has no pairs of name and type")
+    return pairs
+
+
+def _list(value: object) -> list[Any]:
+    return docs.entries(value, "a schema")
+
+
+_TOKEN = re.compile(r"[0-9a-f]{1,64}")
+STREAM: dict[str, Check] = {
+    "batch": lambda value, what: docs.whole(value, what, least=-1),
+    "output": _output,
+    "token": _token,
+    "schemas": lambda value, what: {
+        name: _shape(each, what) for name, each in docs.record(value, what).items()
+    },
+}
+"""What a version says of each stream, with its check; other words are passed over."""

@@ -24,6 +24,7 @@ from stratalog.lang.names import predicate_name, split_arity
 from stratalog.lang.syntax import Column, Declaration, Predicate
 from stratalog.pipeline.decode import decode_table
 from stratalog.pipeline.dictionary import Dictionary
+from stratalog.pipeline.documents import OddDocumentError, parse_json
 from stratalog.pipeline.facts import EncodedFacts
 from stratalog.pipeline.feed import ACCOUNT, CHANGE_TYPE, COMMIT_VERSION, Feed, feed_of
 from stratalog.pipeline.files import COMPRESSIONS, format_of, open_bytes
@@ -100,12 +101,12 @@ def _names(
     if folder.is_remote or not (Path(folder.root) / INDEX).is_file():
         return folders
     try:
-        told = json.loads((Path(folder.root) / INDEX).read_bytes())
+        told = parse_json((Path(folder.root) / INDEX).read_bytes())
         return folders | {each["folder"]: each["predicate"] for each in told["tables"]}
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, OddDocumentError, KeyError, TypeError):
         raise DataError(
             "D104",
-            f"the list of the feed's folders cannot be read: {error}",
+            "the list of the feed's folders cannot be read",
             path=str(Path(folder.root) / INDEX),
             help="restore the file; without it folders are named like their predicates",
         ) from None

@@ -21,16 +21,16 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
 from stratalog.errors import StoreError
 from stratalog.lang.syntax import Predicate
+from stratalog.pipeline.documents import OddDocumentError
 from stratalog.pipeline.durable import (
     failures,
     flush_files,
@@ -41,6 +41,7 @@ from stratalog.pipeline.durable import (
 )
 from stratalog.pipeline.feed import CHANGE_TYPE, COMMIT_VERSION
 from stratalog.pipeline.feed_files import INDEX
+from stratalog.pipeline.index_file import read_index
 from stratalog.pipeline.naming import plain_names
 from stratalog.pipeline.native import TYPE_OF_KIND, kind_of
 from stratalog.pipeline.portable import portable
@@ -109,6 +110,11 @@ class Output:
         """Remove what was written aside for a version that will not be."""
         if token is not None:
             shutil.rmtree(self._place(stream, token), ignore_errors=True)
+
+    def has_left(self, tokens: Collection[str], streams: Iterable[str]) -> bool:
+        """Tell whether a stream has left changes here, of versions that exist."""
+        places = [self._place(stream, token) for stream in streams for token in tokens]
+        return any(place.is_dir() and not place.is_symlink() for place in places)
 
     def finish(self, tokens: Collection[str], stream: str | None = None) -> None:
         """Show the changes of versions that exist; remove what else the stream has left."""
@@ -179,12 +185,12 @@ def opened(
 def _load(path: Path) -> dict[Predicate, str]:
     """Return the folders that predicates have, from the index."""
     try:
-        told: Mapping[str, Any] = json.loads(path.read_bytes())
-        is_feed = told.get("feed") is True and told["format"] == FORMAT
-        found = {Predicate(e["predicate"], e["arity"]): e["folder"] for e in told["tables"]}
+        told, entries = read_index(path)
+        is_feed = told.get("feed") is True and told.get("format") == FORMAT
+        found = {predicate: entry["folder"] for predicate, entry in entries.items()}
     except FileNotFoundError:
         return {}
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except OddDocumentError:
         raise StoreError(
             "T103",
             "the index of the output feed is damaged",

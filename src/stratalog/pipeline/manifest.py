@@ -28,6 +28,7 @@ MOST_BITS = 15  # of a label word, from 0
 NO_MANIFEST = "it is no manifest"
 
 _MOMENT = re.compile(r"[0-9TZ:.+-]{0,40}")
+_STREAM = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 _DATA_PATH = re.compile(r"data/[A-Za-z0-9_][A-Za-z0-9._-]*")
 
 
@@ -210,7 +211,7 @@ def _parse(fields: Fields, path: Path) -> Manifest:
         plan=_parse_file(docs.field(fields, "plan"), path),
         dictionary=tuple(_parse_file(file, path) for file in _list(dictionary, "files")),
         relations=tuple(relations),
-        streams=docs.record(fields.get("streams", {}), "streams"),
+        streams=_streams(fields.get("streams", {})),
     )
 
 
@@ -257,6 +258,13 @@ def _check_scheme(fields: Fields, known: tuple[str, ...], path: Path) -> None:
     scheme = _text(fields, "scheme")
     if scheme not in known:
         raise newer(path, f"storage scheme {scheme[:40]!a}")
+
+
+def _streams(value: object) -> dict[str, JSON]:
+    streams = docs.record(value, "streams")
+    if not all(_STREAM.fullmatch(name) for name in streams):
+        raise OddDocumentError("a stream has an odd name")
+    return streams
 
 
 def _moment(value: str) -> str:

@@ -15,6 +15,7 @@ import json
 import re
 import secrets
 import shutil
+import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ from stratalog.errors import StoreError
 from stratalog.lang.syntax import Declaration, Predicate
 from stratalog.pipeline.columns import Decoder
 from stratalog.pipeline.dictionary import Dictionary
+from stratalog.pipeline.documents import OddDocumentError
 from stratalog.pipeline.durable import (
     failures,
     flush_files,
@@ -37,6 +39,7 @@ from stratalog.pipeline.durable import (
     write_file,
 )
 from stratalog.pipeline.facts import Ids
+from stratalog.pipeline.index_file import read_index
 from stratalog.pipeline.layout import MARKER
 from stratalog.pipeline.naming import plain_names
 
@@ -148,13 +151,11 @@ class _Index:
     def load(cls, root: Path) -> _Index:
         path = root / INDEX
         try:
-            content = json.loads(path.read_bytes())
-            entries = content["tables"]
-            found = {Predicate(e["predicate"], e["arity"]): e for e in entries}
-            is_known = content["format"] == FORMAT
+            content, found = read_index(path)
+            is_known = content.get("format") == FORMAT
         except FileNotFoundError:
             return cls(path)
-        except (ValueError, KeyError, TypeError):
+        except OddDocumentError:
             raise StoreError(
                 "T103",
                 "the index of published facts is damaged",
@@ -300,7 +301,10 @@ def _in_order(folder: Path) -> pa.Table | None:
     import pyarrow.parquet as pq
 
     paths = sorted(folder.glob("*.parquet"))
-    if not paths:
+    if not paths or not all(stat.S_ISREG(path.lstat().st_mode) for path in paths):
         return None
-    table = pa.concat_tables([pq.ParquetFile(path).read() for path in paths])
-    return table.sort_by([(name, "ascending") for name in table.schema.names])
+    try:
+        table = pa.concat_tables([pq.ParquetFile(path).read() for path in paths])
+        return table.sort_by([(name, "ascending") for name in table.schema.names])
+    except (pa.ArrowException, OSError):  # not what was published
+        return None
