@@ -300,7 +300,7 @@ class ReferenceHost:
     def restore(
         self, predicate: Predicate, columns: Sequence[Ids], labels: Labels, counts: Sequence[Counts]
     ) -> None:
-        facts = self._decoded((predicate, columns, labels.size))
+        facts = self._decoded((predicate, list(columns), labels.size))
         stored = self.engine.stored[predicate]
         for fact, *entry in zip(facts, labels.tolist(), *(c.tolist() for c in counts), strict=True):
             stored[fact] = Entry(entry[0], entry[1:])

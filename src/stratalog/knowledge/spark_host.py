@@ -59,9 +59,11 @@ class SparkHost:
     def restore(
         self, predicate: Predicate, columns: Sequence[Ids], labels: Labels, counts: Sequence[Counts]
     ) -> None:
-        if distinct(columns, labels.size) < labels.size:
+        if distinct(list(columns), labels.size) < labels.size:
             raise repeated(predicate)
-        self.engine.facts.restore(States(predicate, columns, labels.astype(np.int64), *counts))
+        self.engine.facts.restore(
+            States(predicate, list(columns), labels.astype(np.int64), *counts)
+        )
 
     def hold(self, closing: Closing, facts: Mapping[Predicate, Saved]) -> bool:  # noqa: ARG002
         return False

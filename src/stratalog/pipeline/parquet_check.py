@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from stratalog.pipeline.documents import OddDocumentError
 from stratalog.pipeline.ordinary import damaged
 from stratalog.pipeline.page_headers import DATA_PAGE, DICTIONARY_PAGE, Page, pages
+from stratalog.pipeline.thrift import Struct, read_struct
 
 ROWS_PER_GROUP = 1 << 20
 TEXT = "text"
@@ -27,6 +28,7 @@ _SLACK = 1 << 20  # bytes of levels and headers
 _TEXT_RATIO = 1 << 10  # distinct texts are never packed so well
 _LEAST_TEXT = 1 << 28  # bytes: up to here texts may be packed as well as they like
 _FOOTER_END = 8
+_FOREIGN = "it is no Parquet file of ours"
 _TYPES = {
     TEXT: (pa.string(),),
     "kind": (pa.int32(),),
@@ -35,6 +37,21 @@ _TYPES = {
     "recursive": (pa.int32(), pa.int64()),
 }
 _ID = (pa.int64(),)
+
+
+class Chunk(NamedTuple):
+    """Where the pages of a column of a group are, and how many values they have."""
+
+    start: int
+    end: int
+    values: int
+
+
+class Group(NamedTuple):
+    """A group of rows, and its columns."""
+
+    rows: int
+    chunks: list[Chunk]
 
 
 class Checked(NamedTuple):
@@ -47,14 +64,15 @@ class Checked(NamedTuple):
 def checked(content: pa.Buffer, names: Sequence[str], rows: int, path: Path) -> Checked:
     """Return a Parquet file with just these columns and so many rows; T103 if it is another."""
     try:
-        file = _opened(content)
+        footer = _footer(content)
+        file = _opened(content, len(footer))
         _check_columns(file.schema_arrow, names)
-        _check_rows(file.metadata, rows)
-        return Checked(file, _check_chunks(memoryview(content).cast("B"), file.metadata))
+        groups = _groups(footer, rows)
+        return Checked(file, _check_chunks(memoryview(content).cast("B"), groups, names))
     except OddDocumentError as error:
         raise damaged(path, str(error)) from None
     except (pa.ArrowException, OSError, ValueError, MemoryError):  # names that are no Unicode
-        raise damaged(path, "it is no Parquet file of ours") from None
+        raise damaged(path, _FOREIGN) from None
 
 
 def check_texts(files: Sequence[Checked], size: int, path: Path) -> None:
@@ -63,12 +81,17 @@ def check_texts(files: Sequence[Checked], size: int, path: Path) -> None:
         raise damaged(path, "its texts take more than a thousand times its size")
 
 
-def _opened(content: pa.Buffer) -> pq.ParquetFile:
+def _footer(content: pa.Buffer) -> bytes:
+    """Return the footer, whose size lies before the file's last word."""
+    whole = memoryview(content).cast("B")
+    size = int.from_bytes(whole[-_FOOTER_END:][:4], "little")
+    if len(whole) < _FOOTER_END or size > len(whole) - _FOOTER_END:
+        raise OddDocumentError(_FOREIGN)
+    return bytes(whole[len(whole) - _FOOTER_END - size : len(whole) - _FOOTER_END])
+
+
+def _opened(content: pa.Buffer, footer: int) -> pq.ParquetFile:
     """Return the file, whose footer may claim no more parts than it has bytes."""
-    end = memoryview(content).cast("B")[-_FOOTER_END:]
-    footer = int.from_bytes(end[:4], "little")
-    if len(end) < _FOOTER_END or footer > content.size:
-        raise OddDocumentError("it is no Parquet file")
     return pq.ParquetFile(
         pa.BufferReader(content),
         thrift_string_size_limit=footer + 1,
@@ -84,41 +107,46 @@ def _check_columns(schema: pa.Schema, names: Sequence[str]) -> None:
             raise OddDocumentError(f"its column {column.name} is of another type")
 
 
-def _check_rows(metadata: Any, rows: int) -> None:  # noqa: ANN401  # Arrow has no types
-    found = [metadata.row_group(place).num_rows for place in range(metadata.num_row_groups)]
-    if metadata.num_rows != rows or sum(found) != rows:
-        raise OddDocumentError(f"it has {metadata.num_rows} rows, not {rows}")
-    if any(not 0 <= each <= ROWS_PER_GROUP for each in found):
+def _groups(footer: bytes, rows: int) -> list[Group]:
+    """Return the groups of rows that a footer tells of."""
+    try:
+        told = read_struct(footer, 0)[0]
+        if told[3] != rows:
+            raise OddDocumentError(f"it has {told[3]} rows, not {rows}")
+        groups = [Group(each[3], [_chunk(c[3]) for c in each[1]]) for each in told.get(4, [])]
+        total = sum(group.rows for group in groups)
+    except (KeyError, TypeError, AttributeError):
+        raise OddDocumentError(_FOREIGN) from None
+    if total != rows:
+        raise OddDocumentError(f"it has {total} rows, not {rows}")
+    if any(not 0 <= group.rows <= ROWS_PER_GROUP for group in groups):
         raise OddDocumentError("it has too many rows in a group")
+    return groups
 
 
-def _check_chunks(content: memoryview, metadata: Any) -> int:  # noqa: ANN401
+def _chunk(fields: Struct) -> Chunk:
+    """Return where a column's pages begin and end, and how many values it has."""
+    start, dictionary = fields[9], fields.get(11, 0)
+    if 0 < dictionary < start:
+        start = dictionary
+    return Chunk(start, start + fields[7], fields[5])
+
+
+def _check_chunks(content: memoryview, groups: Sequence[Group], names: Sequence[str]) -> int:
     """Check each column of each group; return the bytes of all texts."""
     texts = 0
-    for place in range(metadata.num_row_groups):
-        group = metadata.row_group(place)
-        for number in range(metadata.num_columns):
-            column = group.column(number)
-            start, end = _span(column, len(content), group.num_rows)
-            if column.path_in_schema == TEXT:
-                texts += sum(_unpacked_texts(pages(bytes(content[start:end]))))
+    for group in groups:
+        if len(group.chunks) != len(names):
+            raise OddDocumentError("it has other columns")
+        for name, chunk in zip(names, group.chunks, strict=True):
+            if not 0 < chunk.start <= chunk.end <= len(content) or chunk.values != group.rows:
+                raise OddDocumentError("a column lies outside the file")
+            found = pages(bytes(content[chunk.start : chunk.end]))
+            if name == TEXT:
+                texts += sum(_unpacked_texts(found))
             else:
-                _check_numbers(pages(bytes(content[start:end])), group.num_rows)
+                _check_numbers(found, group.rows)
     return texts
-
-
-def _span(column: Any, size: int, rows: int) -> tuple[int, int]:  # noqa: ANN401
-    """Return where the pages of a column begin and end.
-
-    How it is packed is not asked: Arrow ends the process if the footer tells a way it has not.
-    """
-    start = column.data_page_offset
-    if column.has_dictionary_page and 0 < column.dictionary_page_offset < start:
-        start = column.dictionary_page_offset
-    end = start + column.total_compressed_size
-    if not 0 < start <= end <= size or column.num_values != rows:
-        raise OddDocumentError("a column lies outside the file")
-    return start, end
 
 
 def _unpacked_texts(found: Iterator[Page]) -> Iterator[int]:
