@@ -112,8 +112,7 @@ class _Search:
     def growth(self, group: Group, known: set[Variable]) -> Growth | None:
         """Return what reading a group next does to the result, and what it costs, per binding."""
         if len(group) == 1:
-            read = self._reading(_PER_BINDING, group[0], known)
-            return read.size, read.cost
+            return self._growth(group[0], 1.0, known)
         met = self._met(group, known)
         if met < LEAST_MET:
             return None
@@ -174,19 +173,23 @@ class _Search:
         return self._delta_rows is None or (not known and self.is_listed())
 
     def _reading(self, order: _Order, i: int, known: set[Variable]) -> _Order:
+        size, cost = self._growth(i, order.size, known)
+        return _Order(order.cost + cost, size, (*order.groups, (i,)))
+
+    def _growth(self, i: int, size: float, known: set[Variable]) -> Growth:
+        """Return the size of the result after reading an atom, and what that costs."""
         atom = self._body[i]
         bound = bound_columns(atom, known)
-        met = order.size * fan_out(atom, known, self._statistics)
+        met = size * matching(atom, bound, self._statistics)
         if self._version.role(i) is Role.DELTA and self.is_scanned((i,), known):
-            cost = SCANNED * order.size * (self._delta_rows or 1.0)
+            cost = SCANNED * size * (self._delta_rows or 1.0)
         elif len(bound) == len(atom.args):
-            cost = LOOKED_UP * order.size
+            cost = LOOKED_UP * size
         elif bound:
-            cost = SOUGHT * order.size + FOLLOWED * met
+            cost = SOUGHT * size + FOLLOWED * met
         else:
             cost = SCANNED * met
-        size = met * self._share(i)
-        return _Order(order.cost + cost, size, (*order.groups, (i,)))
+        return met * self._share(i), cost
 
     def _met(self, group: Iterable[int], known: set[Variable]) -> float:
         return min(fan_out(self._body[i], known, self._statistics) for i in group)
@@ -217,11 +220,15 @@ class _Search:
 
 def fan_out(atom: Atom, known: set[Variable], statistics: Statistics) -> float:
     """Return the estimated number of facts that match the atom per binding of what is known."""
-    rows = statistics.rows(atom.predicate)
-    matching = rows
-    for column in bound_columns(atom, known):
-        matching /= max(1.0, min(rows, statistics.distinct(atom.predicate, column)))
-    return matching
+    return matching(atom, bound_columns(atom, known), statistics)
+
+
+def matching(atom: Atom, columns: Iterable[int], statistics: Statistics) -> float:
+    """Return about how many facts have given constants in some columns."""
+    found = rows = statistics.rows(atom.predicate)
+    for column in columns:
+        found /= max(1.0, min(rows, statistics.distinct(atom.predicate, column)))
+    return found
 
 
 def visits(steps: Iterable[Step], statistics: Statistics, delta_rows: float | None = None) -> float:

@@ -45,7 +45,7 @@ IsScanned = Callable[[Group, set[Variable]], bool]
 
 def bound_columns(atom: Atom, known: set[Variable]) -> tuple[int, ...]:
     """Return the columns of the atom that hold a constant or a known variable."""
-    return tuple(i for i, a in enumerate(atom.args) if not isinstance(a, Variable) or a in known)
+    return tuple([i for i, a in enumerate(atom.args) if not isinstance(a, Variable) or a in known])
 
 
 def steps_of(version: Version, groups: Iterable[Group], is_scanned: IsScanned) -> tuple[Step, ...]:

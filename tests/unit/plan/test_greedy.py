@@ -41,8 +41,8 @@ def rule_of(shape, atoms):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_estimates_for_one_version_are_at_most_quadratic_in_its_atoms(shape, monkeypatch):
     calls = []
-    counted = order.fan_out
-    monkeypatch.setattr(order, "fan_out", lambda *args: calls.append(args) or counted(*args))
+    counted = order.matching
+    monkeypatch.setattr(order, "matching", lambda *args: calls.append(args) or counted(*args))
     made = []
     for atoms in (40, 80, 160):
         calls.clear()
