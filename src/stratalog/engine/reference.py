@@ -268,6 +268,9 @@ class ReferenceEngine(WithoutClosures):
     def work(self) -> int:
         return self._work
 
+    def planning(self) -> float:
+        return 0.0
+
     def limit_work(self, more: int | None, seconds: float = inf) -> None:
         self._most_work = None if more is None else self._work + more
         self._deadline = time.process_time() + seconds

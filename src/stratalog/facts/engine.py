@@ -209,6 +209,9 @@ class Engine(Protocol[RuleT_contra]):
     def work(self) -> int:
         """Return the work done so far: facts visited, tried and derived."""
 
+    def planning(self) -> float:
+        """Return the CPU seconds spent so far on plans of long rules, which are kept."""
+
     def limit_work(self, more: int | None, seconds: float = inf) -> None:
         """Raise BudgetSpentError once about so much more work is done, or so much CPU time spent.
 

@@ -9,7 +9,9 @@ the allowance is used up, the stratum is rematerialised.
 The allowance bounds the price of not knowing: over many updates of about the same size, a stratum
 takes at most 1 + ALLOWED times as long as to rematerialise it each time, and in a single one at
 most about 1 + MOST times. What an update leaves of its allowance, later ones may spend on longer
-trials; what it takes beyond, later ones do without. DRed^c may finish once it has overdeleted: to
+trials; what it takes beyond, later ones do without. Plans of long rules are kept when a trial is
+stopped: the time that they take, about as long as to rematerialise at most, is that of no
+algorithm, and the next trial goes on with them. DRed^c may finish once it has overdeleted: to
 bring facts back takes about as long as to overdelete them.
 """
 
@@ -75,7 +77,8 @@ class Auto:
             changed = trial.run(name, stratum, changes)
             seconds = trial.seconds
             spent += seconds
-            past.learn(name, max(seconds, budget), seconds if changed is not None else None)
+            at_least = seconds if trial.planning else max(seconds, budget)
+            past.learn(name, at_least, seconds if changed is not None else None)
             if changed is not None:
                 past.save(cost, spent, ALLOWED, MOST)
                 return changed, Choice(name, why)
@@ -137,12 +140,23 @@ class _Trial:
         self._most = most
         self._begun = time.perf_counter()
         self._cpu = time.process_time()
+        self._planned = engine.planning()
+
+    @property
+    def planning(self) -> float:
+        """CPU time since it began that went into plans: the next trial does without."""
+        return self._engine.planning() - self._planned
 
     @property
     def seconds(self) -> float:
-        """CPU time since it began; of a moment the time itself, which is cheaper to ask for."""
+        """CPU time since it began, but that of plans; of a moment the time itself.
+
+        That is cheaper to ask for.
+        """
         passed = time.perf_counter() - self._begun
-        return passed if passed < LEAST else time.process_time() - self._cpu
+        if passed >= LEAST:
+            passed = time.process_time() - self._cpu
+        return max(0.0, passed - self.planning)
 
     def run(self, name: str, stratum: Stratum, changes: StratumChanges) -> Changed | None:
         """Return what an algorithm changes; None, and nothing is changed, if it was stopped."""

@@ -147,3 +147,16 @@ def test_a_body_with_hundreds_of_filters_between_its_atoms_is_evaluated():
     assert sorted(kb["p"]) == [(1, 1), (2, 2)]
     kb.update(delete={"e": [(2, 2)]})
     assert sorted(kb["p"]) == [(1, 1)]
+
+
+def test_what_plans_take_is_the_time_of_no_algorithm(monkeypatch, made):
+    monkeypatch.setattr(Maintenance, "_seconds", lambda *_: 0.001)
+    kb = sl.materialise(SAME, {"e": [(i, i) for i in range(5)]}, progress=False)
+    chosen = []
+    for _ in range(30):
+        for change in ({"delete": {"e": [(1, 1)]}}, {"insert": {"e": [(1, 1)]}}):
+            kb.update(**change, maintenance="auto")
+            chosen.append(kb.stats["per_stratum"][-1]["algorithm"])
+    assert chosen[0] == "rematerialise"
+    assert "counting" in chosen[-8:]
+    assert {v.start for v in made} == {None, *range(60)}

@@ -261,19 +261,18 @@ class ColumnarEngine(Undoable):
     def work(self) -> int:
         return self._evaluation.work()
 
+    def planning(self) -> float:
+        return self.planner.seconds
+
     def limit_work(self, more: int | None, seconds: float = inf) -> None:
-        self._most_work = None if more is None else self._effort() + more
+        self._most_work = None if more is None else self.work() + self.planner.effort + more
         self._deadline = inf if seconds == inf else time.process_time() + seconds
 
     def slice_of_work(self, usual: int) -> int:
         """Return how much a kernel may do before it looks at limits."""
         if self._most_work is None:
             return usual
-        return max(1, min(usual, self._most_work - self._effort()))
-
-    def _effort(self) -> int:
-        """Return the work done so far, that of planning long rules included."""
-        return self.work() + self.planner.effort
+        return max(1, min(usual, self._most_work - self.work() - self.planner.effort))
 
     def saturate(
         self,
@@ -319,7 +318,7 @@ class ColumnarEngine(Undoable):
         """Raise if a limit is reached."""
         if self._most_work is not None:
             is_late = self._deadline < inf and time.process_time() > self._deadline
-            if is_late or self._effort() >= self._most_work:
+            if is_late or self.work() + self.planner.effort >= self._most_work:
                 raise BudgetSpentError
         super().check()
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from stratalog.engine.columnar.compile import Lookup, Segment, compile_steps
@@ -30,7 +32,7 @@ LARGE = sized(4096, 2)  # facts of a delta that need not be read first: work fol
 ORDER = 8.0  # how much a relation may grow before rules that read it are planned anew
 MUCH = 2.0  # the same where a large delta is worth the time
 LONG = EXHAUSTIVE + 1  # atoms of a body: planning more takes time
-EFFORT = 400  # of planning an atom of a long body, in the units of `work`
+EFFORT = 120  # of planning an atom of a long body, in units of work; it takes longer than others
 
 
 @dataclass(slots=True, eq=False)
@@ -125,6 +127,7 @@ class Planner:
         self._paths: dict[int, tuple[PlannedRule, tuple[Hop, ...] | None]] = {}
         self._constants: dict[Term, int] = {}
         self.effort = 0  # of planning long versions so far, in units of work
+        self.seconds = 0.0  # that it took
 
     def planned(
         self, versions: Sequence[Version], pos: FactSet, neg: FactSet, mode: int
@@ -151,7 +154,8 @@ class Planner:
             much = MUCH if size_class else ORDER
             if planned is None or (planned.checked != growths and self.is_outdated(planned, much)):
                 rows = float(delta.delta_size(negated=False)) if delta and size_class else None
-                planned = self._plan(version, version.rule.head.args, pos, neg, mode, rows)
+                plan = partial(self._plan, version, version.rule.head.args, pos, neg, mode, rows)
+                planned = self._plan_long(version.rule, plan) if known.is_long else plan()
                 known.by_class[size_class] = planned
             found.append(planned)
         return found
@@ -196,6 +200,16 @@ class Planner:
             return False
         planned.checked = growths
         return sizes_changed(planned.sizes, self._engine.statistics, factor)
+
+    def _plan_long(self, rule: PlannedRule, plan: Callable[[], Planned]) -> Planned:
+        """Return the plan of a version with many atoms, unless no more work is allowed."""
+        self._engine.running = rule_text(rule)
+        self._engine.check()
+        begun = time.process_time()
+        planned = plan()
+        self.seconds += time.process_time() - begun
+        self.effort += EFFORT * (len(rule.body) + len(rule.negated))
+        return planned
 
     def _plan(
         self,
@@ -244,9 +258,6 @@ class Planner:
         order = orders.get(size_class)
         if order is None or sizes_changed(order.sizes, self._engine.statistics, MUCH):
             order = orders[size_class] = self._ordered(version, delta_rows)
-        self.effort += EFFORT * atoms
-        self._engine.running = rule_text(rule)
-        self._engine.check()
         return order
 
     def _ordered(self, version: Version, delta_rows: float | None) -> _Order:

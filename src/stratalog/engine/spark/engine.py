@@ -373,6 +373,9 @@ class SparkEngine(Contents):
     def work(self) -> int:
         return self._done
 
+    def planning(self) -> float:
+        return 0.0
+
     def limit_work(self, more: int | None, seconds: float = inf) -> None:
         self._most_work = None if more is None else self._done + more
         self._deadline = time.process_time() + seconds
