@@ -152,7 +152,10 @@ class Planner:
                 continue
             planned = known.by_class.get(size_class)
             much = MUCH if size_class else ORDER
-            if planned is None or (planned.checked != growths and self.is_outdated(planned, much)):
+            if planned and planned.checked != growths and self.is_outdated(planned, much):
+                del known.by_class[size_class]
+                planned = None
+            if planned is None:
                 rows = float(delta.delta_size(negated=False)) if delta and size_class else None
                 plan = partial(self._plan, version, version.rule.head.args, pos, neg, mode, rows)
                 planned = self._plan_long(version.rule, plan) if known.is_long else plan()
