@@ -124,12 +124,12 @@ def _versions(
 
 
 def _drop(opened: Store, number: int, store: Path, *, quiet: bool) -> None:
-    stopped.will_write(lambda: None if number in opened.numbers() else f"version {number} is gone")
-    is_there = number in opened.numbers()
+    before = opened.numbers()
+    stopped.will_write(lambda: None if opened.numbers() == before else f"version {number} is gone")
     current = opened.drop(number)
     if not quiet:
         note(f"version {number} of {store} is gone")
-        if not is_there:
+        if number not in before:
             note(f"the version before it goes on as version {current}")
 
 

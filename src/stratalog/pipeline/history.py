@@ -30,6 +30,7 @@ HISTORY = "history"
 _TAIL_BYTES = 1 << 12  # holds several lines
 _MOST_BYTES = 1 << 24  # that are read of it, from its end
 _TRIMMED_BYTES = 1 << 16  # beyond this, lines of dropped versions are removed
+_MOST_VERSIONS = 1 << 50  # a number beyond this was not written by a commit
 _LONGEST_NOTE = 200  # characters; the list of versions finds a longer one in the manifest
 
 
@@ -183,7 +184,8 @@ def _parsed(text: bytes) -> dict[str, Any] | None:
         line = json.loads(text)
         if line.pop("crc32") != zlib.crc32(_spelled(line)):
             return None
-        is_whole = all(type(line[name]) is int for name in ("newest", "changed"))
+        is_whole = type(line["changed"]) is type(line["newest"]) is int
+        is_whole = is_whole and 0 < line["newest"] < _MOST_VERSIONS
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
     return line if is_whole else None

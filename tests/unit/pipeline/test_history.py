@@ -112,6 +112,17 @@ def a_folder(store):
     (store.path / history.HISTORY).mkdir()
 
 
+def of_impossible_numbers(store):
+    for newest in (-1, 0, 1 << 60, 10**4000):
+        history.note(store.path, history.Seen(newest, layout.changed(store.path)))
+
+
+def without_a_folder_for_what_is_unfinished(store):
+    """As an older Stratalog has left it."""
+    without(store)
+    (store.path / "unfinished").rmdir()
+
+
 def out_of_date(store):
     history.note(store.path, history.Seen(2, layout.changed(store.path) - 1))
 
@@ -128,7 +139,8 @@ def behind_a_gap(store):
 
 DAMAGES = [
     without, torn, garbage, a_link, a_pipe, a_folder, out_of_date,
-    behind_by_some_commits_of_one_moment, behind_a_gap,
+    behind_by_some_commits_of_one_moment, behind_a_gap, of_impossible_numbers,
+    without_a_folder_for_what_is_unfinished,
 ]  # fmt: skip
 
 
