@@ -40,15 +40,22 @@ class Wish:
 
     def drawn(self) -> Wish:
         """Return the same with all rows made that functions of the user make one by one."""
-        return replace(self, insert=_drawn(self.insert), delete=_drawn(self.delete))
+        if not (_is_made(self.insert) or _is_made(self.delete)):
+            return self
+        with delivered():
+            return replace(self, insert=_drawn(self.insert), delete=_drawn(self.delete))
+
+
+def _is_made(facts: object) -> bool:
+    if isinstance(facts, Mapping):
+        return any(isinstance(rows, Iterator) for rows in facts.values())
+    return isinstance(facts, list | tuple) and any(_is_made(each) for each in facts)
 
 
 def _drawn(facts: object) -> object:
-    if isinstance(facts, list | tuple):
-        return [_drawn(each) for each in facts]
-    if isinstance(facts, Mapping) and any(isinstance(r, Iterator) for r in facts.values()):
-        return {k: list(r) if isinstance(r, Iterator) else r for k, r in facts.items()}
-    return facts
+    if isinstance(facts, Mapping):
+        return {key: list(r) if isinstance(r, Iterator) else r for key, r in facts.items()}
+    return [_drawn(each) for each in facts] if isinstance(facts, list | tuple) else facts
 
 
 @dataclass(slots=True)

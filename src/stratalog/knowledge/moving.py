@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from stratalog.facts.interrupts import delivered
 from stratalog.knowledge import persist
 from stratalog.knowledge.options import reopening
+from stratalog.knowledge.reading import settle
 
 if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase
@@ -34,8 +35,7 @@ def move_on(kb: KnowledgeBase) -> int:
 
 
 def _become(kb: KnowledgeBase, new: KnowledgeBase) -> None:
-    for reading in list(kb._readings):
-        reading.settle()
+    settle(kb)
     old = kb._host
     kb.__dict__.update({n: field for n, field in new.__dict__.items() if n not in SHARED})
     old.close()

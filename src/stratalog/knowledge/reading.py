@@ -87,3 +87,10 @@ class Reading:
         """Copy all that was not read yet; the caller has the engine."""
         for predicate, found in self._unread.items():
             self._unread[predicate] = found or take(self._kb, predicate, self._chosen)
+
+
+def settle(kb: KnowledgeBase) -> None:
+    """Copy what was asked for and not read yet, before facts change; the caller has the engine."""
+    if kb._readings:
+        for reading in list(kb._readings):
+            reading.settle()

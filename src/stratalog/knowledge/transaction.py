@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 from stratalog.knowledge.absent import without_host
 from stratalog.knowledge.progress import Reporter
+from stratalog.knowledge.reading import settle
 from stratalog.knowledge.replan import rule_constants
 
 if TYPE_CHECKING:
@@ -36,8 +37,7 @@ class Transaction:
 
     def begin(self) -> None:
         """Start to change facts; who has read a part of them gets the rest as it is now."""
-        for reading in list(self._kb._readings):  # noqa: SLF001
-            reading.settle()
+        settle(self._kb)
         self._host.begin()
         self.is_begun = True
 

@@ -42,7 +42,7 @@ class Turns:
         self._writers = Lock()
         self._writer: int | None = None  # its thread
         self._others = Condition(self.engine)
-        self._last_pause = 0.0
+        self._had_since = 0.0  # by one that reads its input
 
     @contextmanager
     def writing(self, doing: str) -> Iterator[None]:
@@ -64,21 +64,22 @@ class Turns:
         with held():
             wait_for(self.engine)
             try:
+                self._had_since = time.monotonic()
                 yield
             finally:
                 self.engine.release()
 
     def pause(self) -> None:
-        """Let others have the engine, if the last time is some while ago.
+        """Let others have the engine, if it was had for some while.
 
         For a writer that reads its input: it has not changed a fact, and adds to the dictionary,
         which others leave as it was. It cannot go on, nor be undone, before it has the engine back.
         """
-        if time.monotonic() - self._last_pause < BETWEEN:
+        if time.monotonic() - self._had_since < BETWEEN:
             return
         with held():
             self._others.wait(MOMENT)
-        self._last_pause = time.monotonic()
+        self._had_since = time.monotonic()
 
 
 def wait_for(lock: Waiting) -> None:

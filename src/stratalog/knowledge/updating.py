@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from stratalog.facts.interrupts import delivered
 from stratalog.facts.limits import full_memory_explained
 from stratalog.knowledge import persist
 from stratalog.knowledge.accounts import Totals, profile_of, run_account, totals
@@ -79,7 +78,7 @@ def apply(kb: KnowledgeBase, wish: Wish, mark: Mark | None = None) -> Changes:
 @contextmanager
 def _begun(kb: KnowledgeBase, wish: Wish) -> Iterator[tuple[Transaction, _Done]]:
     """Have the engine, and what is to be done; facts are drawn from the user's functions before."""
-    with delivered(), full_memory_explained(DOING):
+    with full_memory_explained(DOING):
         drawn = wish.drawn()
     with (
         kb._turns.touching(),

@@ -206,7 +206,7 @@ class Batches:
 
     def _batches(self, schema):
         for n in range(self._size):
-            self._kb._turns._last_pause = 0.0  # as if the last one were long ago
+            self._kb._turns._had_since = 0.0  # as if the last pause were long ago
             yield pa.record_batch([[f"{n}", f"{n + 1}"]], schema)
 
 
