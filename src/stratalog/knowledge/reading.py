@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stratalog.errors import StratalogError
 from stratalog.facts.limits import full_memory_explained
 from stratalog.facts.sets import FactSet
 from stratalog.knowledge.adapters import Ids
@@ -74,19 +75,33 @@ class Reading:
         """Begin; the caller has the engine."""
         self._kb = kb
         self._chosen = chosen
-        self._unread: dict[Predicate, Taken | None] = dict.fromkeys(predicates)
+        self._unread = list(predicates)[::-1]
+        self._copied: dict[Predicate, Taken | StratalogError] = {}
         kb._readings.add(self)
 
     def __iter__(self) -> Iterator[Taken]:
-        for predicate in list(self._unread):
+        while self._unread:
             with self._kb._lock:
-                found = self._unread.pop(predicate) or take(self._kb, predicate, self._chosen)
+                predicate = self._unread.pop()
+                found = self._copied.pop(predicate, None) or self._take(predicate)
+            if isinstance(found, StratalogError):
+                raise found
             yield found
 
     def settle(self) -> None:
-        """Copy all that was not read yet; the caller has the engine."""
-        for predicate, found in self._unread.items():
-            self._unread[predicate] = found or take(self._kb, predicate, self._chosen)
+        """Copy all that was not read yet; the caller has the engine.
+
+        Where there is no room for a copy, that is told to whoever reads on, not to who writes.
+        """
+        for predicate in self._unread:
+            if predicate not in self._copied:
+                self._copied[predicate] = self._take(predicate)
+
+    def _take(self, predicate: Predicate) -> Taken | StratalogError:
+        try:
+            return take(self._kb, predicate, self._chosen)
+        except StratalogError as error:
+            return error
 
 
 def settle(kb: KnowledgeBase) -> None:

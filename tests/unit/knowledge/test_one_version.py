@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import stratalog as sl
+from stratalog.knowledge import guard
 from stratalog.knowledge.options import Options
 from tests.schedules import LONG, Schedule, watch
 
@@ -94,6 +95,16 @@ def test_an_update_that_is_refused_leaves_tables_that_are_being_read_as_they_wer
         kb.update(insert={"a": [(1, 2)]})
     kb.what_if(delete=facts(range(3)))
     assert sizes(tables)["path"] == 6
+
+
+def test_an_update_is_made_also_where_there_is_no_room_to_copy_what_is_being_read(kb, monkeypatch):
+    tables = kb.tables()
+    next(tables)
+    monkeypatch.setattr(guard, "SMALL", 0)
+    object.__setattr__(kb._options, "memory", 1)
+    assert kb.update(insert=facts(range(10))).added.sizes["c"] == 7
+    with pytest.raises(sl.EngineError, match="E101"):
+        next(tables)
 
 
 def test_rows_are_of_the_version_in_which_they_were_asked_for(kb):
