@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from stratalog.errors import DataError
-from stratalog.pipeline.files import ByteStream
+from stratalog.pipeline.files import LONGEST_LINE, ByteStream, too_long
 
 PIECE = 1 << 18  # bytes looked at together
 LONGEST_DECLARATION = 1 << 16
@@ -49,6 +49,7 @@ class BoundedEntities:
         self._line = 1
         self._sizes: dict[bytes, int] = {}  # of what each entity stands for
         self._largest = 0
+        self._text = 0  # bytes since the last tag began
         self._excess = 0  # bytes beyond EXPANSION_PER_BYTE for each byte read
 
     def read(self, size: int = -1) -> bytes:
@@ -68,6 +69,7 @@ class BoundedEntities:
             text = waiting + data
             end = _before_open_reference(text, self._declare(text))
             self._count(text[:end])
+            self._measure(data)
             if end:
                 yield text[:end]
             waiting = text[end:]
@@ -116,6 +118,13 @@ class BoundedEntities:
             if self._excess > FREE_EXPANSION:
                 raise self._refused("entities grow too much", text, len(text))
         self._line += text.count(b"\n")
+
+    def _measure(self, data: bytes) -> None:
+        """Raise D112 if there has been no tag for too long: the parser holds a text as a whole."""
+        tag = data.rfind(b"<")
+        self._text = self._text + len(data) if tag < 0 else len(data) - tag
+        if self._text > LONGEST_LINE:
+            raise too_long(self._path)
 
     def _refused(self, message: str, text: bytes, at: int) -> DataError:
         return DataError(

@@ -13,6 +13,8 @@ from stratalog.errors import DataError
 
 CHUNK = 16 << 20  # of text held at once: large enough for the kernels, small beside the facts
 
+LONGEST_LINE = 1 << 28  # bytes: a small compressed file may hold one line of any length
+
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 FORMATS = {
     ".nt": "nt",
@@ -137,6 +139,11 @@ class ByteStream(io.RawIOBase):
             # Arrow's own file needs no interpreter between it and the decompressor.
             self._stream = pa.CompressedInputStream(pa.OSFile(path), compression)
 
+    @property
+    def path(self) -> str:
+        """The file's path, for messages."""
+        return self._path
+
     def readable(self) -> bool:
         return True
 
@@ -169,7 +176,7 @@ class ByteStream(io.RawIOBase):
 def read_chunks(stream: BinaryIO | ByteStream, size: int = CHUNK) -> Iterator[bytes]:
     """Yield the stream in pieces of about `size` bytes that end where a line ends.
 
-    A longer line is a longer piece; the last piece ends as the stream does.
+    A longer line is a longer piece, up to LONGEST_LINE; the last piece ends as the stream does.
     """
     pending: list[bytes] = []
     held = 0
@@ -181,8 +188,20 @@ def read_chunks(stream: BinaryIO | ByteStream, size: int = CHUNK) -> Iterator[by
         else:
             pending.append(block)
             held += len(block)
+            if held > max(LONGEST_LINE, size):
+                raise too_long(getattr(stream, "path", None))
     if held:
         yield b"".join(pending)
+
+
+def too_long(path: str | None, limit: int | None = None) -> DataError:
+    """Return the error for a line, or a text of a document, that is longer than is read."""
+    return DataError(
+        "D112",
+        f"a line or a text is longer than {(limit or LONGEST_LINE) >> 20} MiB",
+        path=path,
+        help="look at what the file holds; split the line, or leave it out",
+    )
 
 
 def _unreadable(path: str, error: OSError) -> DataError:

@@ -23,11 +23,20 @@ from stratalog.lang.syntax import Predicate
 from stratalog.lang.terms import RDF_TYPE
 from stratalog.pipeline.dictionary import IRI_INDEX, Dictionary, Ids
 from stratalog.pipeline.entities import BoundedEntities
-from stratalog.pipeline.files import CHUNK, BadLine, ByteStream, ReadReport, open_bytes, read_chunks
+from stratalog.pipeline.files import (
+    CHUNK,
+    BadLine,
+    ByteStream,
+    ReadReport,
+    open_bytes,
+    read_chunks,
+    too_long,
+)
 from stratalog.pipeline.ntriples import NO_GRAPH, LineReader, Quads
 from stratalog.pipeline.oddlines import Reading, parser_reason
 
 LINE_FORMATS = frozenset({"nt", "nq"})
+LONGEST_TERM = 16 << 20  # of Turtle and TriG, in the parser
 BYTES_PER_CALL = CHUNK
 QUADS_LOOKED_AT = 64
 DOCUMENT_FORMATS = {
@@ -124,6 +133,10 @@ def parse_document(
             quad = next(parser)
         except StopIteration:
             return
+        except MemoryError as error:
+            if "maximal size" not in str(error):  # the parser's own limit for a term
+                raise
+            raise too_long(path, LONGEST_TERM) from None
         except SyntaxError as error:
             if on_bad_input != "skip":
                 raise _bad_document(path, error) from None

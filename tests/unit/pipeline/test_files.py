@@ -11,7 +11,10 @@ import pyarrow as pa
 import pytest
 
 from stratalog.errors import DataError
+from stratalog.pipeline import entities, files
+from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.files import BadLine, ReadReport, format_of, open_bytes, read_chunks
+from stratalog.pipeline.local import ReadOptions, read_paths
 
 CONTENT = b"".join(b"line %d\n" % i for i in range(50_000))
 COMPRESS = {
@@ -124,3 +127,18 @@ def test_reports_add_up():
     one.add(two)
     assert (one.rows, one.bytes, one.graphs_dropped, one.bad_lines) == (11, 2, 3, 1)
     assert one.rejected == [("b.nt", 4, "text")]
+
+
+@pytest.mark.parametrize("name", ["a.nt", "a.nq.gz", "a.jsonl.gz", "a.ttl.gz", "a.rdf.gz"])
+def test_a_line_or_text_that_never_ends_is_refused(tmp_path, monkeypatch, name):
+    for module in (files, entities):
+        monkeypatch.setattr(module, "LONGEST_LINE", 1 << 20)
+    starts = {"ttl": b'<a:> <b:> "', "rdf": b'<a xmlns="e:">', "jsonl": b'["'}
+    start = starts.get(name.split(".")[1], b'<a:> "')
+    content = start + b"x" * (20 << 20)
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    for on_bad_input in ("error", "skip"):
+        with pytest.raises(DataError) as caught:
+            read_paths([tmp_path / name], options=ReadOptions(on_bad_input=on_bad_input),
+                       dictionary=Dictionary())  # fmt: skip
+        assert (caught.value.code, caught.value.path) == ("D112", str(tmp_path / name))
