@@ -28,20 +28,17 @@ def replaced(text: str, pattern: str, replacement: str, flags: str = "") -> str:
     """Return the text with all matches replaced; $1 in the replacement is the first group."""
     _refuse_empty(pattern, flags)
     parts = template(replacement, pattern, flags)
-    pieces: list[str] = []
-    end = length = 0
-    for spans in runner(pattern, flags, ends_line=text.endswith("\n")).matches(text):
-        start = spans[0][0]
-        pieces.append(text[end:start])
-        pieces += [part if isinstance(part, str) else _found(text, spans[part]) for part in parts]
-        length += sum(map(len, pieces[-len(parts) - 1 :]))
+    written: list[str] = []
+    length = 0
+    for before, found in runner(pattern, flags, ends_line=text.endswith("\n")).pieces(text):
+        written.append(before)
+        if found is not None:
+            new = "".join([part if isinstance(part, str) else found[part] for part in parts])
+            written.append(new)
+            length += len(new)
+        length += len(before)
         effort.check_length(length)
-        end = spans[0][1]
-    return "".join([*pieces, text[end:]])
-
-
-def _found(text: str, span: tuple[int, int]) -> str:
-    return text[span[0] : span[1]] if span[0] >= 0 else ""
+    return "".join(written)
 
 
 def template(replacement: str, pattern: str, flags: str) -> Parts:

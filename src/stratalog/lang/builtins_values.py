@@ -32,6 +32,7 @@ from stratalog.lang.values_canonical import DAY_TIME, TIME, YEAR, YEAR_MONTH, ca
 INTEGER_RANK, DECIMAL_RANK, FLOAT_RANK, DOUBLE_RANK = range(4)
 TRUE, FALSE = Term(BOOLEAN, "true"), Term(BOOLEAN, "false")
 NODES = frozenset({IRI_KIND, BNODE_KIND})
+LONG_NUMBER = 600  # characters from which digits are counted
 LONG_TEXT = 1 << 14  # characters from which each call of a built-in looks at limits
 
 _RANKS = dict.fromkeys(numbers.INTEGER_RANGES, INTEGER_RANK) | {
@@ -64,6 +65,8 @@ def number_of(term: Term) -> Number | None:
     rank = _RANKS.get(term.kind)
     if rank is None:
         return None
+    if len(term.text) > LONG_NUMBER:
+        _check_long(term)
     value: int | Decimal | float | None
     if rank == INTEGER_RANK:
         value = numbers.parse_integer(term.text, term.kind)
@@ -74,6 +77,13 @@ def number_of(term: Term) -> Number | None:
         if value is not None and rank == FLOAT_RANK:
             value = numbers.to_float(value)
     return None if value is None else Number(rank, value)
+
+
+def _check_long(term: Term) -> None:
+    """Refuse a long number before it is counted with; ill-typed texts may have any length."""
+    effort.check()
+    if canonical_text(term.text, term.kind) is not None:
+        effort.check_digits(numbers.digits_in(term.text))
 
 
 def number(term: Term) -> Number:

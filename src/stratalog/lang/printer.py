@@ -43,7 +43,7 @@ Node = Program | Declaration | Rule | Head | Literal | Expression
 _PLAIN = {
     INTEGER: re.compile(r"[+-]?[0-9]+"),
     DECIMAL: re.compile(r"[+-]?[0-9]*\.[0-9]+"),
-    DOUBLE: re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]+"),
+    DOUBLE: re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][+-]?[0-9]+"),
     BOOLEAN: re.compile(r"true|false"),
 }
 _ESCAPES = {

@@ -203,7 +203,7 @@ def _of_decimal(value: Decimal) -> Term:
     if not value.is_finite() or abs(value.adjusted()) > _LONGEST:
         raise DataError(
             "D202",
-            f"xsd:decimal cannot hold {value}",
+            f"xsd:decimal cannot hold {value!s:.60}",
             help="leave the row out, or give the value as a float",
         )
     return Term(DECIMAL, numbers.decimal_text(value))

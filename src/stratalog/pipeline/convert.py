@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -362,7 +362,12 @@ def _term(value: object, target: str | None) -> Term | None:
 def _real_term(text: str, target: str | None) -> Term:
     if text.removeprefix("-").isdecimal():
         return literal(text, INTEGER)
-    return term_of(Decimal(text)) if target in ("decimal", "integer") else literal(text, DOUBLE)
+    if target not in ("decimal", "integer"):
+        return literal(text, DOUBLE)
+    try:
+        return term_of(Decimal(text))
+    except InvalidOperation:  # an exponent that no decimal has
+        return literal(text, DOUBLE)
 
 
 def _value(column: Any, row: int) -> object:  # noqa: ANN401

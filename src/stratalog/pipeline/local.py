@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
+from stratalog.errors import DataError
 from stratalog.lang.syntax import Declaration
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.facts import EncodedFacts
@@ -74,7 +76,18 @@ def _read_file(
             add_block(found, block, dictionary)
             options.between()
         return
-    with open_bytes(file.path) as stream:
+    with open_bytes(file.path) as stream, _placed(file.path):
         for block in file_blocks(file, stream, context):
             add_block(found, block, dictionary)
             options.between()
+
+
+@contextmanager
+def _placed(path: str) -> Iterator[None]:
+    """Name the file in errors about constants, which know no place."""
+    try:
+        yield
+    except DataError as error:
+        if error.path is not None:
+            raise
+        raise DataError(error.code, error.message, path=path, help=error.help) from error

@@ -42,6 +42,21 @@ def test_a_number_of_too_many_digits_is_an_error_that_names_the_option(
     assert caught.value.code == "E111"
 
 
+@pytest.mark.parametrize("cast", ["integer", "decimal"])
+def test_a_long_text_is_cast_only_as_far_as_digits_allow(cast: str) -> None:
+    kind = INTEGER.replace("integer", cast)
+    long = Call(f"<{kind}>", (term_of("7" * 1_000_000),))
+    for expression in (
+        Call("+", (long, term_of(1))),
+        Call(f"<{INTEGER}>", (long,)),
+        Call("ROUND", (long,)),
+        Call("<", (long, term_of(1))),
+    ):
+        with pytest.raises(EngineError, match="max_digits"):
+            evaluate(expression, {})
+    assert evaluate(Call("ISNUMERIC", (Term(INTEGER, "x" * 5_000),)), {}) == term_of(False)
+
+
 def test_max_digits_says_how_many_are_too_many() -> None:
     with effort.digits_up_to(5_000):
         assert len(call("POW", 10, 4_300).text) == 4_301

@@ -86,6 +86,15 @@ class Backtracking:
             failed.clear()
             at = found[0][1] if found[0][1] > at else at + 1
 
+    def pieces(self, text: str) -> Iterator[tuple[str, list[str] | None]]:
+        """Yield what stands before each match, the match and its groups; at last the rest."""
+        at = 0
+        for spans in self.matches(text):
+            found = [text[start:end] if start >= 0 else "" for start, end in spans]
+            yield text[at : spans[0][0]], found
+            at = spans[0][1]
+        yield text[at:], None
+
     # The program
 
     def _emit(self, code: int, into: int = 0, ranges: Ranges = ()) -> int:

@@ -31,7 +31,7 @@ QUICK = 50_000_000  # steps of RE2 that take a fraction of a second
 MOST_STEPS = 20_000_000_000
 _LOOK = 0.05  # seconds
 
-Spans = list[tuple[int, int]]
+Piece = tuple[str, list[str] | None]
 Found = TypeVar("Found")
 
 
@@ -41,25 +41,33 @@ class Linear:
     def __init__(self, regex: Regex) -> None:
         self._compiled = _compiled(_Source(regex).text())
         self._size: int = max(1, self._compiled.programsize)
+        self._unchecked = 0  # steps since limits were looked at
 
     def search(self, text: str) -> bool:
         """Return whether the pattern matches somewhere in the text."""
         data = text.encode()  # RE2 counts bytes: only where it matched would be of interest in text
         return self._patiently(lambda: self._compiled.search(data), len(data)) is not None
 
-    def matches(self, text: str) -> Iterator[Spans]:
-        """Yield where the whole and each group match, from left to right; (-1, -1) is nowhere."""
-        found = self._compiled.finditer(text)
+    def pieces(self, text: str) -> Iterator[Piece]:
+        """Yield what stands before each match, the match and its groups; at last the rest."""
+        data = text.encode()  # in text, RE2's places would have to be counted anew
+        found = self._compiled.finditer(data)
+        groups = range(self._compiled.groups + 1)
         at = 0
-        while (match := self._patiently(lambda: next(found, None), len(text) - at)) is not None:
-            yield [match.span(group) for group in range(self._compiled.groups + 1)]
+        while (match := self._patiently(lambda: next(found, None), len(data) - at)) is not None:
+            before = data[at : match.start()].decode()
+            yield before, [(match[group] or b"").decode() for group in groups]
             at = match.end()
+        yield data[at:].decode(), None
 
     def _patiently(self, call: Callable[[], Found], length: int) -> Found:
         """Return what a call of RE2 returns, looking at limits while it takes long."""
         steps = length * self._size
         if steps < QUICK:
-            effort.check()
+            self._unchecked += steps
+            if self._unchecked > QUICK:
+                self._unchecked = 0
+                effort.check()
             return call()
         if steps > MOST_STEPS:
             raise EngineError(

@@ -115,7 +115,9 @@ def test_a_limit_stops_it_with_a_code(spark: Any):
 def test_facts_that_do_not_fit_go_to_spark(spark: Any):
     program = "p(?x, ?y) :- n(?x), n(?y) ."
     facts = {"n": [(i,) for i in range(400)]}
-    kb = stratalog.materialise(program, facts, engine="auto", spark=spark, memory=20_000)
+    kb = stratalog.materialise(
+        program, facts, engine="auto", spark=spark, memory=40_000, spill="spark"
+    )
     assert kb.stats["engine"] == "spark"
     assert "are free" in kb.stats["engine_why"]
     assert kb.count_of("p") == 160_000
@@ -124,7 +126,27 @@ def test_facts_that_do_not_fit_go_to_spark(spark: Any):
 def test_a_full_memory_begins_again_on_spark(spark: Any):
     program = "p(?x, ?y) :- n(?x), n(?y) ."
     facts = {"n": [(i,) for i in range(400)]}
-    kb = stratalog.materialise(program, facts, engine="auto", spark=spark, memory=1_000_000)
+    kb = stratalog.materialise(
+        program, facts, engine="auto", spark=spark, memory=1_000_000, spill="spark"
+    )
     assert kb.stats["engine"] == "spark"
-    assert any(warning.startswith("W311") for warning in kb.stats["warnings"])
+    told = [warning for warning in kb.stats["warnings"] if warning.startswith("W311")]
+    assert "400 explicit facts, 0 MiB were estimated" in told[0]
     assert kb.count_of("p") == 160_000
+
+
+def test_a_limit_of_memory_that_is_given_holds_and_does_not_start_spark(spark: Any):
+    program = "p(?x, ?y) :- n(?x), n(?y) ."
+    facts = {"n": [(i,) for i in range(400)]}
+    with pytest.raises(EngineError, match=r"E101.*p\(\?x, \?y\) :- n"):
+        stratalog.materialise(program, facts, engine="auto", spark=spark, memory=1_000_000)
+
+
+def test_answers_count_as_facts(spark: Any):
+    facts = {"n": [(i,) for i in range(30)]}
+    kb = stratalog.materialise(
+        "p(?x) :- n(?x) .", facts, engine="spark", spark=spark, max_facts=100
+    )
+    with pytest.raises(EngineError, match="E103"):
+        kb.query("n(?x), n(?y)")
+    assert kb.query("n(?x), p(?x)").num_rows == 30
