@@ -6,9 +6,10 @@ from decimal import Decimal
 
 import pytest
 
-from stratalog.errors import EngineError
+from stratalog.errors import EngineError, ProgramError
 from stratalog.lang import effort
 from stratalog.lang.builtins import evaluate
+from stratalog.lang.parse import parse_program
 from stratalog.lang.reductions import reduce_terms
 from stratalog.lang.syntax import Call
 from stratalog.lang.terms import DECIMAL, INTEGER, Term
@@ -94,6 +95,13 @@ def test_long_integers_are_spelled_without_being_counted_with(monkeypatch) -> No
     assert canonical_integer("-" + "1" * 5_000, INTEGER.replace("integer", "negativeInteger"))
     assert canonical_integer("1" * 5_000, INTEGER.replace("integer", "negativeInteger")) is None
     assert canonical_integer("-0", INTEGER.replace("integer", "nonNegativeInteger")) == "0"
+
+
+def test_a_program_with_a_very_long_number_is_refused_while_it_is_read() -> None:
+    # Were a terminal to try all ways to divide the digits in two, this would never end.
+    with pytest.raises(ProgramError, match="300,000 digits") as caught:
+        parse_program("q(" + "7" * 300_000 + ") .")
+    assert (caught.value.code, caught.value.column) == ("D302", 3)
 
 
 def test_integers_of_any_length_are_read_whatever_python_allows() -> None:

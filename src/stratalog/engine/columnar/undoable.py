@@ -36,6 +36,7 @@ class Undoable(Contents):
     def begin(self) -> None:
         """Start to remember every change of marks and counts."""
         self._journal = Journal()
+        self.running = "reading facts"  # which comes first
         self.directory.is_updating = True
 
     def savepoint(self) -> int:
