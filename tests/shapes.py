@@ -108,6 +108,9 @@ def block_of(atom: Atom, name: Variable, width: int, first: int = 0) -> Block:
 # ---- Shapes ------------------------------------------------------------------------------------
 
 
+OWN = [Predicate(name, 2) for name in ("few", "many", "more")]  # that no other rule reads
+
+
 def constants_that_meet(draw: Draw, signature: Signature, head: Predicate) -> Shape:
     """Two or three atoms whose other arguments are constants share their only variable.
 
@@ -117,6 +120,8 @@ def constants_that_meet(draw: Draw, signature: Signature, head: Predicate) -> Sh
     body, blocks = [], []
     predicates = draw(st.permutations(readable(signature, head, 2)))
     predicates.sort(key=lambda predicate: predicate.arity)
+    if draw(st.booleans()):
+        predicates = OWN
     for number in range(draw(st.sampled_from((2, 2, 2, 3))) if predicates else 0):
         predicate = predicates[number % len(predicates)]
         args: list[Argument] = [

@@ -6,8 +6,11 @@
 Work comes in chunks; chunk n is seeded by n: a failing chunk fails again with `--chunk n`, whatever
 ran before it. Each history is followed by every maintenance algorithm and by a mixture of them, of
 `--modules` by those that know rule modules, of `--mixed` by those that prove facts of modules. A
-life is that of a knowledge base: updates, questions, aborts, edits of rules, reopened stores. With
-`--engines spark` the programs or histories of a chunk are renamed apart and run as one.
+life is that of a knowledge base: updates, questions, aborts, edits of rules, reopened stores; a
+foreign one has the shapes of strangers' programs. With `--engines spark` the programs, histories or
+lives of a chunk are renamed apart and run as one. Several processes may share a run:
+
+    python -m tests.oracle.long_run --foreign 30000 --part 1/2 --state long_run_1.json
 """
 
 from __future__ import annotations
@@ -91,9 +94,12 @@ def run_chunk(kind: str, number: int, engine: str) -> None:
 def run_together(kind: str, number: int) -> None:
     """Judge fifty of a kind on Spark as one program, a history by each algorithm in turn."""
     from stratalog import spark
-    from tests.oracle import together
+    from tests.oracle import together, together_lives
 
     session = spark.session()
+    if kind in ("lives", "foreign"):
+        together_lives.run(number, CHUNK)
+        return
     if kind == "programs":
         together.run(session, number, CHUNK, most=0)
         return
@@ -112,19 +118,39 @@ def finished(state: Path) -> dict[str, int]:
     return done
 
 
-def run(kind: str, wanted: int, engine: str, state: Path) -> None:
-    """Go on where the state says that the last run ended."""
+def run(kind: str, wanted: int, engine: str, state: Path, part: tuple[int, int] = (1, 1)) -> None:
+    """Go on where the state says that the last run ended, with the chunks of one part of several.
+
+    Parts are for processes that run at once, each with a state of its own.
+    """
+    first, parts = part
     key = engine if kind == "programs" else f"{engine} {kind}"
-    for number in range(finished(state).get(key, 0), -(-wanted // CHUNK)):
+    key += f" {first}/{parts}" if parts > 1 else ""
+    mine = range(first - 1, -(-wanted // CHUNK), parts)
+    for place in range(finished(state).get(key, 0), len(mine)):
         started = time.monotonic()
-        if engine == "spark":
-            run_together(kind, number)
-        else:
-            run_chunk(kind, number, engine)
-        state.write_text(json.dumps(finished(state) | {key: number + 1}))
-        done, seconds = (number + 1) * CHUNK, time.monotonic() - started
-        sys.stdout.write(f"{engine}: {done} {kind}, the last {CHUNK} in {seconds:.1f} s\n")
+        judge_chunk(kind, mine[place], engine)
+        state.write_text(json.dumps(finished(state) | {key: place + 1}))
+        done, seconds = (place + 1) * CHUNK, time.monotonic() - started
+        sys.stdout.write(
+            f"{engine}: {done} {kind}, chunk {mine[place]}, the last {CHUNK} in {seconds:.1f} s\n"
+        )
         sys.stdout.flush()
+
+
+def judge_chunk(kind: str, number: int, engine: str) -> None:
+    if engine == "spark":
+        run_together(kind, number)
+    else:
+        run_chunk(kind, number, engine)
+
+
+def a_part(text: str) -> tuple[int, int]:
+    """Return which part of how many `1/2` is."""
+    first, _, parts = text.partition("/")
+    if not 1 <= int(first) <= int(parts):
+        raise ValueError(text)
+    return int(first), int(parts)
 
 
 def main() -> int:
@@ -133,6 +159,7 @@ def main() -> int:
         parser.add_argument(f"--{kind}", type=int, default=0)
     parser.add_argument("--state", type=Path, default=Path("long_run.json"))
     parser.add_argument("--engines", default="reference,columnar")
+    parser.add_argument("--part", type=a_part, default=(1, 1), help="1/2: every second chunk")
     parser.add_argument("--chunk", type=int, help="run this chunk alone")
     options = parser.parse_args()
     logging.disable(logging.WARNING)  # of predicates without facts: random programs have many
@@ -142,9 +169,9 @@ def main() -> int:
     for engine in options.engines.split(","):
         for kind, number in wanted.items():
             if options.chunk is None:
-                run(kind, number, engine, options.state)
+                run(kind, number, engine, options.state, options.part)
             elif number:
-                run_chunk(kind, options.chunk, engine)
+                judge_chunk(kind, options.chunk, engine)
     return 0
 
 

@@ -24,8 +24,8 @@ Fact = naive.Fact
 class SparkFacts:
     """The Spark engine, whose facts are numbers in Spark and in the driver."""
 
-    def __init__(self, spark: Any) -> None:
-        self.engine = SparkEngine(spark, Dictionary())
+    def __init__(self, spark: Any = None, engine: SparkEngine | None = None) -> None:
+        self.engine = engine or SparkEngine(spark, Dictionary())
 
     def load(self, facts: Iterable[Fact]) -> None:
         for predicate, columns, size in self._encoded(facts):
