@@ -198,7 +198,7 @@ def test_more_digits_can_be_allowed_and_are_kept_with_the_store(tmp_path) -> Non
     assert again.query("r(?x), FILTER(?x > 1)").num_rows == 2
     with pytest.raises(sl.DataError, match="max_digits=6,000"):
         again.update(insert={"q": [(10**6_001,)]})
-    with pytest.raises(sl.EngineError, match="E109"):
+    with pytest.raises(sl.EngineError, match="E111"):
         again.query("q(?x), BIND(?x * ?x AS ?y)")
 
 
