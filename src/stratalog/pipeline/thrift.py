@@ -33,7 +33,13 @@ def read_struct(content: bytes, at: int, depth: int = 0) -> tuple[Struct, int]:
             if number in found:  # readers differ in which one they take
                 raise OddDocumentError(_BROKEN)
             kind = head & 15
-            if kind in _TRUTHS:
+            if 4 <= kind <= 6:  # noqa: PLR2004  # integers, as most are
+                value = content[at]
+                at += 1
+                if value >= 128:  # noqa: PLR2004  # of several bytes
+                    value, at = _unsigned(content, at - 1)
+                found[number] = (value >> 1) ^ -(value & 1)
+            elif kind in _TRUTHS:
                 found[number] = kind == 1
             else:
                 found[number], at = _value(content, at, kind, depth)
