@@ -44,8 +44,8 @@ class Limits:
         if self.memory is not None and needed > self.memory:
             raise EngineError(
                 "E101",
-                f"memory limit of {self.memory / 2**20:,.0f} MiB reached"
-                f" ({needed / 2**20:,.0f} MiB needed) while evaluating: {rule}",
+                f"memory limit of {_amount(self.memory)} reached"
+                f" ({_amount(needed)} needed) while evaluating: {rule}",
                 help="raise memory=; if it is a rule, look at it: does its body make a product?",
             )
 
@@ -64,6 +64,10 @@ class Limits:
                 f"more than max_facts={self.max_facts:,} facts while evaluating: {rule}",
                 help="raise max_facts=; if a BIND makes values without end, bound them with FILTER",
             )
+
+
+def _amount(nbytes: int) -> str:
+    return f"{nbytes >> 20:,} MiB" if nbytes >> 20 else f"{nbytes:,} bytes"
 
 
 @contextmanager
