@@ -53,10 +53,22 @@ class Mutant:
         self.fields["crc32"] = zlib.crc32(canonical.encode())
         self.manifest_path.write_text(json.dumps(self.fields))
 
+    def content(self, part: dict[str, Any]) -> bytes:
+        """Return the bytes of a data file, or of a part of one that several tables share."""
+        begin = part.get("begin", 0)
+        return (self.path / part["path"]).read_bytes()[begin : begin + part["bytes"]]
+
     def put(self, part: dict[str, Any], content: bytes) -> None:
-        """Give a data file another content; what other versions say of it becomes wrong."""
+        """Give a data file another content; what other versions say of it becomes wrong.
+
+        In a file that several tables share, the new content goes behind theirs.
+        """
         path = self.path / part["path"]
-        path.write_bytes(content)
+        if "begin" in part:
+            part["begin"] = path.stat().st_size
+            path.write_bytes(path.read_bytes() + content)
+        else:
+            path.write_bytes(content)
         part.update(bytes=len(content), crc32=zlib.crc32(content))
 
 
@@ -113,7 +125,7 @@ def stream(mutant: Mutant) -> None:
 
 def document(mutant: Mutant) -> None:
     part = mutant.fields[mutant.random.choice(["program", "plan"])]
-    told = json.loads((mutant.path / part["path"]).read_bytes())
+    told = json.loads(mutant.content(part))
     if mutant.random.random() < 0.5 and isinstance(told, list) and told:
         _change(told, mutant.random)
     elif mutant.random.random() < 0.5 and isinstance(told, str):
@@ -148,7 +160,7 @@ def text_of_a_file(mutant: Mutant) -> None:
 
 
 def _table(mutant: Mutant, part: dict[str, Any]) -> pa.Table:
-    return pq.read_table(mutant.path / part["path"])
+    return pq.read_table(pa.BufferReader(mutant.content(part)))
 
 
 def _put_table(mutant: Mutant, part: dict[str, Any], table: pa.Table, **settings: Any) -> None:
@@ -260,7 +272,7 @@ def encoding(mutant: Mutant) -> None:
 
 def byte(mutant: Mutant) -> None:
     part = mutant.random.choice([*mutant.parts, mutant.fields["program"], mutant.fields["plan"]])
-    content = bytearray((mutant.path / part["path"]).read_bytes())
+    content = bytearray(mutant.content(part))
     for _ in range(mutant.random.choice([1, 1, 4])):
         content[mutant.random.randrange(len(content))] = mutant.random.randrange(256)
     if mutant.random.random() < 0.2:

@@ -36,6 +36,9 @@ Costs = dict[int, tuple[int, int, float]]
 """Derivations, rows visited and seconds by rule index."""
 
 
+READING = "reading facts"
+
+
 class Host(Protocol):
     """An engine with facts in and out."""
 
@@ -93,6 +96,9 @@ class Host(Protocol):
     def facts_of(self, batch: Batch) -> Iterator[Encoded]:
         """Yield the facts of a batch, copied."""
 
+    def expect_facts(self) -> None:
+        """Make errors about limits speak of reading facts, until the engine does anything."""
+
     def begin(self) -> None:
         """Start to remember changes, for `changed` and the engine's `roll_back`."""
 
@@ -136,6 +142,9 @@ class ColumnarHost:
         self.drop = self.engine.drop
         self.nbytes = self.engine.nbytes
         self.begin = self.engine.begin
+
+    def expect_facts(self) -> None:
+        self.engine.running = READING
 
     def close(self) -> None:
         pass  # they go with this object
@@ -277,6 +286,9 @@ class ReferenceHost:
             found[predicate].append(fact)
         for predicate, facts in found.items():
             yield predicate, self._encoded(facts, predicate.arity), len(facts)
+
+    def expect_facts(self) -> None:
+        pass  # it has no limit of memory
 
     def begin(self) -> None:
         self._before = self._state()

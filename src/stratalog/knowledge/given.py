@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from stratalog.errors import StratalogError
 from stratalog.facts.interrupts import delivered
 from stratalog.knowledge.adapters import Encoded
 from stratalog.knowledge.load import arities_of, as_stored, check_spark_is_used, read_facts
@@ -21,6 +22,7 @@ from stratalog.knowledge.rows import distinct
 from stratalog.lang.syntax import Atom, Program
 from stratalog.pipeline.facts import EncodedFacts
 from stratalog.pipeline.files import ReadReport
+from stratalog.pipeline.objects import rows_failed
 
 if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase
@@ -54,8 +56,17 @@ def _is_made(facts: object) -> bool:
 
 def _drawn(facts: object) -> object:
     if isinstance(facts, Mapping):
-        return {key: list(r) if isinstance(r, Iterator) else r for key, r in facts.items()}
+        return {k: _listed(r, k) if isinstance(r, Iterator) else r for k, r in facts.items()}
     return [_drawn(each) for each in facts] if isinstance(facts, list | tuple) else facts
+
+
+def _listed(rows: Iterator[object], key: object) -> list[object]:
+    try:
+        return list(rows)
+    except (StratalogError, MemoryError):
+        raise
+    except Exception as error:
+        raise rows_failed(key, error) from error
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ from stratalog.errors import StratalogError
 from stratalog.facts.limits import full_memory_explained
 from stratalog.facts.sets import FactSet
 from stratalog.knowledge.adapters import Ids
+from stratalog.knowledge.progress import plural
 from stratalog.lang.syntax import Declaration, Predicate
 from stratalog.pipeline.decode import decode_table, rows
 from stratalog.pipeline.dictionary import Dictionary
@@ -46,7 +47,7 @@ class Taken:
         return self._decoded([column[rows] for column in self.columns], limit).slice(0, limit)
 
     def _decoded(self, columns: list[Ids], size: int) -> pa.Table:
-        with full_memory_explained(f"listing {size:,} facts of {self.predicate.name}"):
+        with full_memory_explained(f"listing the {plural(size, 'fact')} of {self.predicate.name}"):
             return decode_table(columns, size, self.dictionary, self.declaration, rdf=self.rdf)
 
     def _first_rows(self, limit: int) -> Ids:

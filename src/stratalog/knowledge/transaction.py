@@ -29,6 +29,7 @@ class Transaction:
         self._fields = dict(kb.__dict__)
         self._constants = self._dictionary.checkpoint()
         self._predicates = set(self._host.predicates())
+        self._host.expect_facts()
         self.is_begun = False
         self._is_kept = False
 

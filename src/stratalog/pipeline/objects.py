@@ -100,14 +100,19 @@ def _read_from_user(blocks: Iterator[Block], key: str) -> Iterator[Block]:
         except (StratalogError, MemoryError):
             raise
         except Exception as error:
-            raise DataError(
-                "D309",
-                f'the rows of facts["{key}"] cannot be read: {type(error).__name__}: {error}',
-                help="look at what makes the rows; nothing has been added",
-            ) from error
+            raise rows_failed(key, error) from error
         if block is None:
             return
         yield block
+
+
+def rows_failed(key: object, error: Exception) -> DataError:
+    """Return the error for what the user's own code raises while it makes rows."""
+    return DataError(
+        "D309",
+        f'the rows of facts["{key}"] cannot be read: {type(error).__name__}: {error}',
+        help="look at what makes the rows; nothing has been added",
+    )
 
 
 def _blocks(rows: object, key: str) -> Iterator[Block]:

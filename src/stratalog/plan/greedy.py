@@ -79,12 +79,17 @@ class _Greedy:
         self._changed.clear()
         while True:
             size, cost, group = heappop(self._best)
-            if self._valid.get(group) == (size, cost) and all(i in self.left for i in group):
+            if self._valid.get(group) == (size, cost) and self._can_be_read(group):
                 break
         for i in group:
             del self.left[i]
         self.know({v for i in group for v in self._missing[i]})
         return group
+
+    def _can_be_read(self, group: Group) -> bool:
+        """Return whether atoms are left and, if several are read together, miss a variable."""
+        is_single = len(group) == 1
+        return all(i in self.left and (is_single or self._missing[i]) for i in group)
 
     def _renew(self, i: int) -> None:
         """Estimate an atom anew, of which other columns are known than before."""

@@ -140,7 +140,7 @@ def test_a_memory_error_amid_saving_or_publishing_is_told_with_a_code(
     monkeypatch.setattr("stratalog.pipeline.publish.publish", fail)
     with pytest.raises(sl.EngineError, match=r"E101.*publishing"):
         kb.publish(tmp_path / "out")
-    monkeypatch.setattr("stratalog.knowledge.base.decode_table", fail)
+    monkeypatch.setattr("stratalog.knowledge.reading.decode_table", fail)
     with pytest.raises(sl.EngineError, match=r"E101.*listing the 1 fact of q"):
         kb.facts("q")
 

@@ -148,7 +148,7 @@ def test_days_are_consecutive_around_year_zero():
 def test_python_values_become_terms():
     assert term_of(True) == Term(XSD + "boolean", "true")
     assert term_of(1) == Term(INTEGER, "1")
-    assert term_of(10**5000) == Term(INTEGER, "1" + "0" * 5000)
+    assert term_of(10**4000) == Term(INTEGER, "1" + "0" * 4000)
     assert term_of(Decimal("1E+3")) == Term(DECIMAL, "1000.0")
     assert term_of(math.nan) == Term(DOUBLE, "NaN")
     assert term_of("<a>") == Term(STRING, "<a>")

@@ -1,10 +1,12 @@
 """Orders of long bodies: how many estimates they take, and that they are good ones."""
 
+from random import Random
 from types import SimpleNamespace
 
 import pytest
 
 from stratalog.lang.parse import parse_program
+from stratalog.lang.syntax import Variable
 from stratalog.plan import order
 from stratalog.plan.delta import versions
 from stratalog.plan.greedy import greedy_groups
@@ -63,6 +65,22 @@ def test_no_atom_is_read_without_a_known_column_if_another_has_one(shape):
         assert {id(first.atom), *(id(s.atom) for s in others)} == set(map(id, version.rule.body))
         if shape in {"chain", "star"}:
             assert all(step.bound for step in others)
+
+
+@pytest.mark.parametrize("seed", range(40, 50))
+def test_atoms_are_read_together_only_while_they_miss_a_variable(seed):
+    rule = (
+        "h(?x) :- t(?x, ?x, ?x), t(?y, ?w, ?x), s(?z, 2), p(?w), t(?x, 1, ?w), q(?y, ?x), p(?z), "
+        "s(?w, ?y), p(?y) ."
+    )
+    atoms = dict(enumerate(plan_program(parse_program(rule)).rules[0].body))
+    random = Random(seed)
+    told = SimpleNamespace(growth=lambda *_: (random.choice((0.5, 1.0, 3.0)), 1.0))
+    known = set()
+    for group in greedy_groups(atoms, [], known, told):
+        missing = [{a for a in atoms[i].args if isinstance(a, Variable)} - known for i in group]
+        assert len(group) == 1 or all(len(m) == 1 and m == missing[0] for m in missing)
+        known |= set().union(*missing)
 
 
 def test_the_smallest_result_comes_first_and_ties_go_by_cost_then_place():

@@ -36,7 +36,6 @@ class Undoable(Contents):
     def begin(self) -> None:
         """Start to remember every change of marks and counts."""
         self._journal = Journal()
-        self.running = "reading facts"  # which comes first
         self.directory.is_updating = True
 
     def savepoint(self) -> int:
