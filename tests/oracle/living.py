@@ -229,7 +229,7 @@ class Living:
         self._patches = ExitStack()
         for module, name, value in (
             (commit, "_FEW_ROWS", 0),
-            (commit, "_MOST_DELTAS", 2),
+            (commit, "_FEW_DELTAS", 2),
             (auto, "LEAST", 0.0 if self._life.has_store else auto.LEAST),
         ):
             self._patches.enter_context(patch.object(module, name, value))

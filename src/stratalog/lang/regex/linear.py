@@ -89,6 +89,7 @@ def _in_thread(call: Callable[[], Found]) -> Found:
         except BaseException as error:  # noqa: BLE001  # it is raised where the result is awaited
             failed.append(error)
 
+    effort.check()
     thread = Thread(target=run, daemon=True, name="stratalog-regex")
     thread.start()
     while thread.is_alive():
