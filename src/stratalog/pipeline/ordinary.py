@@ -17,6 +17,7 @@ from stratalog.errors import StoreError
 
 _NOT_ORDINARY = "it is no ordinary file"
 _READING = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_LITTLE = 1 << 16  # bytes that are read faster than mapped
 _ODD = {errno.ELOOP, errno.ENXIO}  # what opening a link or a socket ends with
 
 
@@ -47,7 +48,7 @@ def open_ordinary(path: Path, flags: int = _READING, mode: int = 0o666) -> int:
 def mapped(path: Path, size: int | None = None, begin: int | None = None) -> pa.Buffer:
     """Return a file's content, mapped into memory; T103 if it has not the size it must have.
 
-    With `begin` the content is a part of the file, which begins there.
+    With `begin` the content is a part of the file, which begins there. Little is read at once.
     """
     descriptor = open_ordinary(path)
     try:
@@ -55,12 +56,20 @@ def mapped(path: Path, size: int | None = None, begin: int | None = None) -> pa.
         first, end = begin or 0, found if size is None else (begin or 0) + size
         if found < end or (begin is None and found > end):
             raise damaged(path, f"it has {found} bytes instead of {end}")
-        if not found:
-            return pa.py_buffer(b"")
+        if end - first <= _LITTLE:
+            return _read(descriptor, path, first, end)
         whole = pa.py_buffer(mmap.mmap(descriptor, found, access=mmap.ACCESS_READ))
         return whole.slice(first, end - first)
     finally:
         os.close(descriptor)
+
+
+def _read(descriptor: int, path: Path, first: int, end: int) -> pa.Buffer:
+    """Return some bytes of a file; T103 if it was cut short just now."""
+    content = os.pread(descriptor, end - first, first)
+    if len(content) != end - first:
+        raise damaged(path, f"it has {first + len(content)} bytes instead of {end}")
+    return pa.py_buffer(content)
 
 
 def read_text(path: Path) -> bytes:

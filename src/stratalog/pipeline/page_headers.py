@@ -11,21 +11,21 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from stratalog.pipeline.documents import OddDocumentError
-from stratalog.pipeline.thrift import integer, read_struct
+from stratalog.pipeline.thrift import Content, integer, read_struct
 
 DATA_PAGE, DICTIONARY_PAGE = 0, 2
-_NUMBER = rb"[\x80-\xff]{0,4}[\x00-\x7f]"
+NUMBER = rb"[\x80-\xff]{0,4}[\x00-\x7f]"
 _VALUE = rb"(?:\x08.{8}|\x04.{4})"
-_BOUNDS = rb"\x1c\x18%b\x18%b\x16\x00\x28%b\x18%b[\x11\x12]{2}\x00" % ((_VALUE,) * 4)
+BOUNDS = rb"\x18%b\x18%b\x16\x00\x28%b\x18%b[\x11\x12]{2}\x00" % ((_VALUE,) * 4)
 # A page of numbers as Arrow writes it; there are fifty of them in a column of a million rows.
 _USUAL = re.compile(
-    rb"\x15\x00\x15(%b)\x15(%b)\x2c\x15%b\x15([\x00-\x7e])\x15\x06\x15\x06(?:%b)?\x00\x00"
-    % (_NUMBER, _NUMBER, _NUMBER, _BOUNDS),
+    rb"\x15\x00\x15(%b)\x15(%b)\x2c\x15%b\x15([\x00-\x7e])\x15\x06\x15\x06(?:\x1c%b)?\x00\x00"
+    % (NUMBER, NUMBER, NUMBER, BOUNDS),
     re.DOTALL,
 )
 _DICTIONARY = re.compile(
     rb"\x15\x04\x15(%b)\x15(%b)\x4c\x15%b\x15([\x00-\x7e])[\x11\x12]?\x00\x00"
-    % (_NUMBER, _NUMBER, _NUMBER),
+    % (NUMBER, NUMBER, NUMBER),
     re.DOTALL,
 )
 _BROKEN = "a page has no header"
@@ -40,27 +40,30 @@ class Page(NamedTuple):
     encoding: int | None
 
 
-def pages(content: bytes) -> Iterator[Page]:
+def pages(content: Content) -> Iterator[Page]:
     """Yield the headers of pages that lie one after the other."""
-    start = 0
-    while start < len(content):
+    start, size = 0, len(content)
+    while start < size:
         page, body = _header(content, start)
-        if page.unpacked < 0 or page.packed < 0 or body + page.packed > len(content):
+        _, unpacked, packed, _ = page
+        start = body + packed
+        if unpacked < 0 or packed < 0 or start > size:
             raise OddDocumentError("a page is larger than its column")
         yield page
-        start = body + page.packed
 
 
-def _header(content: bytes, at: int) -> tuple[Page, int]:
+def _header(content: Content, at: int) -> tuple[Page, int]:
     """Return the header that begins at a place, and where it ends."""
     usual = _USUAL.match(content, at) or _DICTIONARY.match(content, at)
     if usual is None:
         return _any_header(content, at)
-    unpacked, packed, encoding = (integer(usual[place], 0)[0] for place in (1, 2, 3))
-    return Page(usual[0][1] >> 1, unpacked, packed, encoding), usual.end()
+    unpacked, packed, encoding = usual.groups()
+    page_type = DATA_PAGE if usual.re is _USUAL else DICTIONARY_PAGE
+    numbers = integer(unpacked, 0)[0], integer(packed, 0)[0], integer(encoding, 0)[0]
+    return Page(page_type, *numbers), usual.end()
 
 
-def _any_header(content: bytes, at: int) -> tuple[Page, int]:
+def _any_header(content: Content, at: int) -> tuple[Page, int]:
     """Return the same for a header of any writer."""
     fields, end = read_struct(content, at)
     try:

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stratalog.pipeline.documents import OddDocumentError
+from stratalog.pipeline.footers import FOREIGN, Footer, Group, read_footer
 from stratalog.pipeline.ordinary import damaged
 from stratalog.pipeline.page_headers import DATA_PAGE, DICTIONARY_PAGE, Page, pages
-from stratalog.pipeline.thrift import Struct, read_struct
 
 ROWS_PER_GROUP = 1 << 20
 TEXT = "text"
@@ -28,7 +28,6 @@ _SLACK = 1 << 20  # bytes of levels and headers
 _TEXT_RATIO = 1 << 10  # distinct texts are never packed so well
 _LEAST_TEXT = 1 << 28  # bytes: up to here texts may be packed as well as they like
 _FOOTER_END = 8
-_FOREIGN = "it is no Parquet file of ours"
 _TYPES = {
     TEXT: (pa.string(),),
     "kind": (pa.int32(),),
@@ -37,21 +36,6 @@ _TYPES = {
     "recursive": (pa.int32(), pa.int64()),
 }
 _ID = (pa.int64(),)
-
-
-class Chunk(NamedTuple):
-    """Where the pages of a column of a group are, and how many values they have."""
-
-    start: int
-    end: int
-    values: int
-
-
-class Group(NamedTuple):
-    """A group of rows, and its columns."""
-
-    rows: int
-    chunks: list[Chunk]
 
 
 class Checked(NamedTuple):
@@ -67,12 +51,13 @@ def checked(content: pa.Buffer, names: Sequence[str], rows: int, path: Path) -> 
         footer = _footer(content)
         file = _opened(content, len(footer))
         _check_columns(file.schema_arrow, names)
-        groups = _groups(footer, rows)
-        return Checked(file, _check_chunks(memoryview(content).cast("B"), groups, names))
+        told = read_footer(footer)
+        _check_rows(told, rows)
+        return Checked(file, _check_chunks(memoryview(content).cast("B"), told.groups, names))
     except OddDocumentError as error:
         raise damaged(path, str(error)) from None
     except (pa.ArrowException, OSError, ValueError, MemoryError):  # names that are no Unicode
-        raise damaged(path, _FOREIGN) from None
+        raise damaged(path, FOREIGN) from None
 
 
 def check_texts(files: Sequence[Checked], size: int, path: Path) -> None:
@@ -86,7 +71,7 @@ def _footer(content: pa.Buffer) -> bytes:
     whole = memoryview(content).cast("B")
     size = int.from_bytes(whole[-_FOOTER_END:][:4], "little")
     if len(whole) < _FOOTER_END or size > len(whole) - _FOOTER_END:
-        raise OddDocumentError(_FOREIGN)
+        raise OddDocumentError(FOREIGN)
     return bytes(whole[len(whole) - _FOOTER_END - size : len(whole) - _FOOTER_END])
 
 
@@ -107,29 +92,13 @@ def _check_columns(schema: pa.Schema, names: Sequence[str]) -> None:
             raise OddDocumentError(f"its column {column.name} is of another type")
 
 
-def _groups(footer: bytes, rows: int) -> list[Group]:
-    """Return the groups of rows that a footer tells of."""
-    try:
-        told = read_struct(footer, 0)[0]
-        if told[3] != rows:
-            raise OddDocumentError(f"it has {told[3]} rows, not {rows}")
-        groups = [Group(each[3], [_chunk(c[3]) for c in each[1]]) for each in told.get(4, [])]
-        total = sum(group.rows for group in groups)
-    except (KeyError, TypeError, AttributeError):
-        raise OddDocumentError(_FOREIGN) from None
-    if total != rows:
-        raise OddDocumentError(f"it has {total} rows, not {rows}")
-    if any(not 0 <= group.rows <= ROWS_PER_GROUP for group in groups):
+def _check_rows(footer: Footer, rows: int) -> None:
+    total = sum(group.rows for group in footer.groups)
+    if footer.rows != rows or total != rows:
+        odd = footer.rows if footer.rows != rows else total
+        raise OddDocumentError(f"it has {odd} rows, not {rows}")
+    if any(not 0 <= group.rows <= ROWS_PER_GROUP for group in footer.groups):
         raise OddDocumentError("it has too many rows in a group")
-    return groups
-
-
-def _chunk(fields: Struct) -> Chunk:
-    """Return where a column's pages begin and end, and how many values it has."""
-    start, dictionary = fields[9], fields.get(11, 0)
-    if 0 < dictionary < start:
-        start = dictionary
-    return Chunk(start, start + fields[7], fields[5])
 
 
 def _check_chunks(content: memoryview, groups: Sequence[Group], names: Sequence[str]) -> int:
@@ -141,7 +110,7 @@ def _check_chunks(content: memoryview, groups: Sequence[Group], names: Sequence[
         for name, chunk in zip(names, group.chunks, strict=True):
             if not 0 < chunk.start <= chunk.end <= len(content) or chunk.values != group.rows:
                 raise OddDocumentError("a column lies outside the file")
-            found = pages(bytes(content[chunk.start : chunk.end]))
+            found = pages(content[chunk.start : chunk.end])
             if name == TEXT:
                 texts += sum(_unpacked_texts(found))
             else:

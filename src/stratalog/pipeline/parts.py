@@ -112,6 +112,8 @@ def read_merged(root: Path, arity: int, deltas: tuple[FilePart, ...], newest: pa
 def _concatenate(parts: list[pa.Table], schema: pa.Schema) -> pa.Table:
     if not parts:
         return schema.empty_table()
+    if len(parts) == 1 and parts[0].schema.equals(schema):
+        return parts[0]
     return pa.concat_tables([part.cast(schema) for part in parts])
 
 

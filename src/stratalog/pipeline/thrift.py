@@ -16,10 +16,11 @@ _DEEPEST = 12  # values in each other: a footer has eight
 _LONGEST = 10  # bytes of a number
 _BROKEN = "its headers cannot be read"
 
+Content = bytes | memoryview
 Struct = dict[int, Any]
 
 
-def read_struct(content: bytes, at: int, depth: int = 0) -> tuple[Struct, int]:
+def read_struct(content: Content, at: int, depth: int = 0) -> tuple[Struct, int]:
     """Return the fields of a structure by number, and where it ends."""
     found: Struct = {}
     number = 0
@@ -48,7 +49,7 @@ def read_struct(content: bytes, at: int, depth: int = 0) -> tuple[Struct, int]:
     return found, at + 1
 
 
-def _value(content: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
+def _value(content: Content, at: int, kind: int, depth: int) -> tuple[Any, int]:
     if 4 <= kind <= 6:  # noqa: PLR2004  # integers
         return integer(content, at)
     if kind == BINARY:
@@ -66,7 +67,7 @@ def _value(content: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
     return None, at + widths[kind]
 
 
-def _list(content: bytes, at: int, depth: int) -> tuple[list[Any], int]:
+def _list(content: Content, at: int, depth: int) -> tuple[list[Any], int]:
     head = content[at]
     size, at = (head >> 4, at + 1) if head < 0xF0 else _unsigned(content, at + 1)  # noqa: PLR2004
     kind = head & 15
@@ -81,7 +82,7 @@ def _list(content: bytes, at: int, depth: int) -> tuple[list[Any], int]:
     return found, at
 
 
-def integer(content: bytes, at: int) -> tuple[int, int]:
+def integer(content: Content, at: int) -> tuple[int, int]:
     """Return a number with a sign, and where it ends."""
     value = content[at]
     if value < 128:  # noqa: PLR2004  # of one byte, as most are
@@ -90,7 +91,7 @@ def integer(content: bytes, at: int) -> tuple[int, int]:
     return (value >> 1) ^ -(value & 1), at
 
 
-def _unsigned(content: bytes, at: int) -> tuple[int, int]:
+def _unsigned(content: Content, at: int) -> tuple[int, int]:
     value = 0
     for place in range(_LONGEST):
         byte = content[at + place]
