@@ -26,6 +26,7 @@ from stratalog.pipeline.snapshot import COUNTS
 from stratalog.pipeline.store import StoredRelations
 from stratalog.plan.rules import Plan
 
+PIECE = 1 << 16  # numbers that are checked and copied while the cache has them
 STORED_MARKS = sum(1 << label.bit for label in STORED)
 
 Numbers = npt.NDArray[np.signedinteger[Any]]
@@ -130,6 +131,8 @@ def _parts(column: Any) -> Iterator[tuple[slice, Numbers]]:  # noqa: ANN401
     """Yield the numbers of a column as they were read, piece by piece, with their places."""
     first = 0
     for chunk in column.chunks:
-        if len(chunk):
-            yield slice(first, first + len(chunk)), chunk.to_numpy()
-        first += len(chunk)
+        numbers = chunk.to_numpy()
+        for begin in range(0, len(numbers), PIECE):
+            piece = numbers[begin : begin + PIECE]
+            yield slice(first + begin, first + begin + len(piece)), piece
+        first += len(numbers)

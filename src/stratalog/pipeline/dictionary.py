@@ -227,11 +227,8 @@ class Dictionary:
             raise _damaged("it has empty cells")
         if len(text) > MOST_TERMS:
             raise _damaged("it has too many constants")
-        try:
-            text.validate(full=True)
-        except pa.ArrowInvalid:
-            raise _damaged("a text is not valid UTF-8") from None
         data, offsets = _text_buffers(text)
+        _check_unicode(text, data, offsets)
         self._count = len(text)
         self._offsets = offsets - offsets[0]
         self._arena = data[offsets[0] : offsets[-1]].copy()
@@ -308,6 +305,17 @@ def writable_view(buffer: Any) -> Bytes:  # noqa: ANN401  # anything with an add
     raw = (ctypes.c_uint8 * buffer.size).from_address(buffer.address)
     raw._owner = buffer  # noqa: SLF001  # keeps the memory alive
     return np.frombuffer(raw, np.uint8)
+
+
+def _check_unicode(texts: pa.LargeStringArray, data: Bytes, offsets: Offsets) -> None:
+    """Raise if a text is not valid UTF-8; where all is ASCII, no text needs a look of its own."""
+    try:
+        texts.validate()  # no text lies outside the bytes, if each begins where another ends
+        is_ascii = int(data[offsets[0] : offsets[-1]].max(initial=0)) < 128  # noqa: PLR2004
+        if not is_ascii or (offsets[1:] < offsets[:-1]).any():
+            texts.validate(full=True)
+    except pa.ArrowInvalid:
+        raise _damaged("a text is not valid UTF-8") from None
 
 
 def _text_buffers(texts: pa.Array) -> tuple[Bytes, Offsets]:

@@ -155,6 +155,32 @@ def test_a_damaged_table_is_refused(kinds, rows):
         Dictionary.from_table(kinds, pa.table(rows))
 
 
+def table_of_bytes(data, offsets):
+    buffers = [None, pa.py_buffer(np.array(offsets, np.int64)), pa.py_buffer(data)]
+    texts = pa.LargeStringArray.from_buffers(len(offsets) - 1, *buffers[1:])
+    return pa.table({"kind": np.zeros(len(offsets) - 1, np.int32), "text": texts})
+
+
+@pytest.mark.parametrize(
+    ("data", "offsets"),
+    [
+        (b"a\xff", [0, 1, 2]),
+        ("é".encode(), [0, 1, 2]),
+        (b"abcd", [0, 3, 1, 4]),
+    ],
+    ids=["no UTF-8", "a character cut in two", "backwards"],
+)
+def test_texts_that_are_no_unicode_are_refused(data, offsets):
+    with pytest.raises(StoreError, match="T103"):
+        Dictionary.from_table(FIRST_KINDS, table_of_bytes(data, offsets))
+
+
+@pytest.mark.parametrize("data", [b"abc", "aé".encode()])
+def test_texts_of_unicode_are_taken(data):
+    loaded = Dictionary.from_table(FIRST_KINDS, table_of_bytes(data, [0, 1, 3]))
+    assert [term.text.encode() for term in loaded.decode([0, 1])] == [data[:1], data[1:]]
+
+
 def test_too_many_terms_is_an_engine_error(monkeypatch):
     monkeypatch.setattr(module, "MOST_TERMS", 3)
     dictionary = Dictionary()
