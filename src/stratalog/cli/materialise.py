@@ -194,22 +194,27 @@ def keep_rejected(kb: KnowledgeBase, store: Path | None, target: Path | None) ->
     for bad in report.samples:
         place = ":".join(str(part) for part in (bad.path, bad.line) if part)
         note(f"skipped: {bad.reason}\n  {place}")
+    is_in_store = target is None and store is not None
     if target is None and store is not None:
         target = rejected_path(store, kb.version)
     shown = f" -> {target}" if target else ""
     note(f"{plural(report.bad_lines, 'bad line')} skipped{shown}")
     if target is not None:
-        _write_rejected(report.rejected, target)
+        _write_rejected(report.rejected, target, is_anew=is_in_store)
     if report.rejected_not_kept:
         note(f"{report.rejected_not_kept:,} of them are not in the file, which would be too long")
 
 
-def _write_rejected(rejected: list[tuple[str, int | None, str]], target: Path) -> None:
+def _write_rejected(
+    rejected: list[tuple[str, int | None, str]], target: Path, *, is_anew: bool
+) -> None:
     from stratalog.errors import DataError
 
     lines = [json.dumps({"path": p, "line": n, "text": t}) + "\n" for p, n, t in rejected]
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
+        if is_anew:
+            target.unlink(missing_ok=True)  # a stranger's store may have a link or a pipe there
         target.write_text("".join(lines), encoding="utf-8")
     except OSError as error:
         raise DataError(

@@ -20,7 +20,7 @@ from stratalog.knowledge.adapters import Host, Ids
 from stratalog.knowledge.amounts import duration
 from stratalog.knowledge.guard import listing, whole
 from stratalog.knowledge.maintenance import Maintenance
-from stratalog.knowledge.options import Options
+from stratalog.knowledge.options import Options, reopening
 from stratalog.knowledge.reading import Reading, take
 from stratalog.knowledge.triples import Triples
 from stratalog.knowledge.turns import Turns
@@ -62,6 +62,7 @@ class KnowledgeBase:
         self._host = host
         self._dictionary = dictionary
         self._options = options
+        self._given = reopening(options)  # those that its caller gave, not its store
         self._origins = dict(origins)
         self._mentioned = predicates_of(program)
         self._turns = Turns()

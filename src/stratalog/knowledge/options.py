@@ -183,8 +183,13 @@ def check_reopening(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def reopening(chosen: Options) -> dict[str, Any]:
-    """Return what to open a store with, so that all is as it was chosen."""
-    return {name: getattr(chosen, name) for name in _reopening()}
+    """Return what to open a store with, so that all is as it was chosen.
+
+    What was left to its default is left to what the store says by then.
+    """
+    usual = Options()
+    found = {name: getattr(chosen, name) for name in _reopening()}
+    return {n: value for n, value in found.items() if value != getattr(usual, n)}
 
 
 def _reopening() -> list[str]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -91,14 +92,23 @@ def save(kb: KnowledgeBase, directory: str | os.PathLike[str], note: str) -> int
         saved = snapshot(kb)
     store = Store.create_or_open(directory)
     is_bound = kb._store is not None and store.path.resolve() == kb._store.path.resolve()
-    if kb._store is not None and not is_bound:
+    is_moving = kb._store is not None and not is_bound
+    if is_moving:
         saved.options.pop("keep", None)  # it was said of the other store's versions
     expected = kb._version if is_bound else store.version
     with full_memory_explained("saving"):
         version = store.commit(saved, expected=expected, note=note, extends_dictionary=is_bound)
     if is_bound or not any(stream.is_active for stream in list(kb._streams)):
         kb._store, kb._version = store, version
+        if is_moving:
+            _forget_keep(kb)
     return version
+
+
+def _forget_keep(kb: KnowledgeBase) -> None:
+    """Leave it to the store how many of its versions stay."""
+    kb._options = replace(kb._options, keep=None)
+    kb._given = {name: value for name, value in kb._given.items() if name != "keep"}
 
 
 def snapshot(kb: KnowledgeBase, profile: list[dict[str, Any]] | None = None) -> Snapshot:
@@ -250,6 +260,7 @@ def _read(store: Store, version: int | None, options: Mapping[str, Any]) -> Know
     host = make_host(chosen, dictionary, _explicit(saved.relations, dictionary, chosen))
     _restore(host, facts, plan)
     kb = KnowledgeBase(stored.program, plan, host, dictionary, chosen, stored.origins)
+    kb._given = dict(options)
     kb._saved_profile = stored.profile
     kb._run = {name: told for name, told in stored.statistics.items() if name not in COUNTED}
     kb._store, kb._version = store, saved.version

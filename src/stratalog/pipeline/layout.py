@@ -31,7 +31,7 @@ def version_path(root: Path, number: int) -> Path:
 
 def check_folders(root: Path) -> None:
     """Refuse a store whose folders are links, or no folders."""
-    for name in (VERSIONS, DATA):
+    for name in (VERSIONS, DATA, UNFINISHED, REJECTED):
         check_folder(root / name)
 
 

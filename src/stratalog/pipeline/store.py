@@ -411,6 +411,7 @@ def _is_store(root: Path) -> bool:
 
 def _create(root: Path) -> None:
     make_folder(root)
+    layout.check_folders(root)
     if foreign := layout.foreign_names(root):
         raise StoreError(
             "T108",

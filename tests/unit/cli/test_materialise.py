@@ -1,6 +1,9 @@
 import json
+import os
 import re
 from pathlib import Path
+
+import pytest
 
 import stratalog as sl
 
@@ -112,6 +115,19 @@ def test_bad_lines_are_skipped_counted_sampled_and_stored(command):
     assert "1 bad line skipped -> kb/rejected/version-1.jsonl" in done.err
     (kept,) = Path("kb/rejected/version-1.jsonl").read_text().splitlines()
     assert json.loads(kept) == {"path": "edge.csv", "line": 2, "text": "b"}
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_rejected_lines_do_not_follow_what_a_strangers_store_has_in_their_place(command, kind):
+    Path("edge.csv").write_text("a,b\nb\n")
+    Path("mine").write_text("mine")
+    arguments = ("materialise", "rules.dlog", "edge.csv", "--on-bad-input=skip", "--store=kb")
+    assert command(*arguments).status == 0
+    place = Path("kb/rejected/version-2.jsonl")
+    place.symlink_to(Path("mine").absolute()) if kind == "link" else os.mkfifo(place)
+    assert command(*arguments).status == 0
+    assert len(place.read_text().splitlines()) == 1
+    assert Path("mine").read_text() == "mine"
 
 
 def test_rejected_lines_may_go_elsewhere(command):

@@ -265,7 +265,9 @@ def test_refresh_keeps_the_options_that_were_given_and_what_refers_to_the_knowle
 def test_a_store_is_opened_again_with_every_option_but_those_it_was_made_with():
     from stratalog.knowledge.options import MADE_WITH, reopening
 
-    assert set(reopening(Options())) == set(Options.__slots__) - set(MADE_WITH)
+    chosen = Options(**dict.fromkeys(Options.__slots__, "chosen"))
+    assert set(reopening(chosen)) == set(Options.__slots__) - set(MADE_WITH)
+    assert not reopening(Options())
 
 
 def test_a_closed_knowledge_base_is_not_refreshed(stored):

@@ -192,6 +192,25 @@ def test_saving_into_another_store_leaves_its_versions_alone(tmp_path):
     kb = sl.materialise(RULES, {"e": [(0, 1)]}, engine="reference", store=tmp_path / "kb", keep=1)
     kb.save(tmp_path / "archive")
     assert len(kb.versions()) == 4
+    kb.update(insert={"e": [(7, 8)]})
+    assert len(kb.versions()) == 5
+    kb.refresh()
+    kb.update(insert={"e": [(8, 9)]})
+    assert len(kb.versions()) == 6
+
+
+def test_a_refresh_brings_the_number_that_the_store_says_unless_another_was_given(tmp_path):
+    path = tmp_path / "kb"
+    sl.materialise(RULES, {"e": [(0, 1)]}, engine="reference", store=path, keep=1)
+    silent, strict = sl.open(path), sl.open(path, keep=2)
+    sl.open(path, keep="all").update(insert={"e": [(1, 2)]})
+    silent.refresh()
+    silent.update(insert={"e": [(2, 3)]})
+    silent.update(insert={"e": [(3, 4)]})
+    assert [v.number for v in silent.versions()] == [1, 2, 3, 4]
+    strict.refresh()
+    strict.update(insert={"e": [(4, 5)]})
+    assert [v.number for v in strict.versions()] == [4, 5]
 
 
 def test_an_update_of_what_was_overtaken_and_dropped_is_refused(tmp_path):
