@@ -281,3 +281,20 @@ def test_the_function_that_a_batch_calls_may_use_the_knowledge_base_but_not_wait
     begun.set()
     assert stream.wait(120)
     assert told == [7, "refused"]
+
+
+def test_a_function_of_an_update_may_not_wait_for_batches_which_wait_for_the_update(kb):
+    put("feed/edge/a.parquet", (3, 4, "insert", 1))
+    told = []
+
+    def rows():
+        for call in (stream.stop, stream.wait):
+            with pytest.raises(sl.EngineError, match="E109"):
+                call()
+        told.append("refused")
+        yield 7, 8
+
+    with kb.stream("feed", once=True) as stream:
+        kb.update(insert={"edge": rows()})
+        assert stream.wait(120)
+    assert told == ["refused"]

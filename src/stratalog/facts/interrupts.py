@@ -36,10 +36,10 @@ class _Interrupts:
         """Keep the process's handler from its work; False if there is none, or it is kept."""
         if self.handler is not None or current_thread() is not main_thread():
             return False  # only the main thread is ever interrupted
+        self.is_pending = self.was_forced = False
         found = signal.getsignal(signal.SIGINT)
         if not callable(found):
             return False
-        self.is_pending = self.was_forced = False
         signal.signal(signal.SIGINT, self.notice)
         self.handler = found
         return True
@@ -87,7 +87,9 @@ def delivered() -> Iterator[None]:
     try:
         yield
     finally:
+        was_forced = _INTERRUPTS.was_forced  # in a part that held it back itself
         _INTERRUPTS.hold()
+        _INTERRUPTS.was_forced = was_forced
 
 
 def check() -> None:

@@ -134,7 +134,8 @@ class Stream:
         return True
 
     def _refuse_within(self, doing: str) -> None:
-        """Refuse to wait for a batch in the function that it calls."""
+        """Refuse to wait for a batch in a function that it calls, or that it waits for."""
+        self._batches.kb._turns.refuse_within(doing)
         if self._player == threading.get_ident() and self._busy.locked():
             raise within(doing)
 

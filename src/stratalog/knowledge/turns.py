@@ -47,8 +47,7 @@ class Turns:
     @contextmanager
     def writing(self, doing: str) -> Iterator[None]:
         """Have a writer's turn; Ctrl-C is held back, except while it is waited for."""
-        if self._writer == get_ident():
-            raise within(doing)
+        self.refuse_within(doing)
         with held():
             wait_for(self._writers)
             try:
@@ -57,6 +56,11 @@ class Turns:
             finally:
                 self._writer = None
                 self._writers.release()
+
+    def refuse_within(self, doing: str) -> None:
+        """Raise E109 in a function that was called by whoever has the writer's turn."""
+        if self._writer == get_ident():
+            raise within(doing)
 
     @contextmanager
     def touching(self) -> Iterator[None]:

@@ -36,6 +36,33 @@ def test_the_first_is_held_back_and_the_second_is_not() -> None:
         assert not interrupts.was_forced()
 
 
+def test_a_second_is_remembered_where_the_first_had_been_let_through() -> None:
+    def press_twice() -> None:
+        with interrupts.held(), interrupts.delivered(), interrupts.held():
+            _press()
+            _press()
+
+    with pytest.raises(KeyboardInterrupt):
+        press_twice()
+    assert interrupts.was_forced()
+
+
+def test_a_second_is_forgotten_also_where_nothing_hears_it() -> None:
+    def press_twice() -> None:
+        with interrupts.held():
+            _press()
+            _press()
+
+    with pytest.raises(KeyboardInterrupt):
+        press_twice()
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with interrupts.held():
+            assert not interrupts.was_forced()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def test_one_alone_is_not_taken_for_a_second() -> None:
     def press_and_look() -> None:
         with interrupts.held():
