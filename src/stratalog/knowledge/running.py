@@ -20,6 +20,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -195,12 +196,10 @@ class Wanted:
 
     def check(self, kb: KnowledgeBase) -> None:
         """Refuse what cannot be before anything is opened."""
-        for name, least in (("interval", 0), ("max_files", 1), ("keep", 1)):
-            value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not value >= least):
-                raise EngineError(
-                    "E120", f"{name}={value!r} is too small", help=f"a number from {least} on"
-                )
+        _check_amount("interval", self.interval, (int, float), 0)
+        for name, value in (("max_files", self.max_files), ("keep", self.keep)):
+            if value is not None:
+                _check_amount(name, value, (int,), 1)
         if self.maintenance is not None:
             check_options(maintenance=self.maintenance)
         for name in self.emit or ():
@@ -212,6 +211,15 @@ class Wanted:
         if self.once:
             return {"availableNow": True}
         return {"processingTime": f"{int(self.interval * 1000)} milliseconds"}
+
+
+def _check_amount(name: str, value: Any, kinds: tuple[type, ...], least: int) -> None:  # noqa: ANN401  # that is checked
+    is_one = isinstance(value, kinds) and not isinstance(value, bool)
+    if not (is_one and least <= value < inf):
+        told = "number" if float in kinds else "whole number"
+        raise EngineError(
+            "E120", f"{name}={value!r} is not possible", help=f"a {told} from {least} on"
+        )
 
 
 def start(kb: KnowledgeBase, wanted: Wanted) -> Stream:

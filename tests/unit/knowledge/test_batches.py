@@ -151,3 +151,17 @@ def test_old_versions_go_if_asked(kb):
 def test_a_manifest_without_streams_is_as_it_was(kb):
     text = (kb._store.path / "versions" / "00000001.json").read_text()
     assert "streams" not in json.loads(text)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"keep": "all"}, {"keep": 2.5}, {"keep": True}, {"max_files": 1.5}, {"max_files": "2"},
+        {"interval": "1"}, {"interval": None}, {"interval": float("nan")},
+        {"interval": float("inf")},
+    ],
+)  # fmt: skip
+def test_odd_amounts_are_refused_before_a_stream_starts(kb, tmp_path, odd):
+    (tmp_path / "feed" / "edge").mkdir(parents=True)
+    with pytest.raises(sl.EngineError, match=f"E120: {next(iter(odd))}="):
+        kb.stream(tmp_path / "feed", **odd)
