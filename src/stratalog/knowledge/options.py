@@ -170,7 +170,10 @@ def _amounts(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_reopening(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options for opening a store, read; refuse those that belong to its making."""
+    """Return the options for opening a store, read; refuse those that belong to its making.
+
+    None says nothing where the store says something.
+    """
     chosen = check_options(**given)
     for name in given:
         if name in MADE_WITH:
@@ -179,7 +182,8 @@ def check_reopening(given: Mapping[str, Any]) -> dict[str, Any]:
                 f"{name} is no option of opening a store",
                 help=f"it belongs to materialise; here: {', '.join(_reopening())}",
             )
-    return {name: getattr(chosen, name) for name in given}
+    told = [name for name, value in given.items() if value is not None or name not in SAVED]
+    return {name: getattr(chosen, name) for name in told}
 
 
 def reopening(chosen: Options) -> dict[str, Any]:
