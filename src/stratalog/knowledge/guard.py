@@ -14,12 +14,13 @@ from stratalog.knowledge.adapters import Host
 from stratalog.knowledge.options import available_memory
 from stratalog.knowledge.progress import plural
 from stratalog.lang.effort import digits_up_to
-from stratalog.lang.syntax import Predicate
+from stratalog.lang.syntax import TRIPLE, Predicate
 
 if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase
 
 BYTES_PER_CELL = 12  # its number, and the least that a value takes in a table
+BYTES_PER_ID = 4
 SMALL = 64 << 20  # bytes that are taken without asking
 
 TORN = "the knowledge base was interrupted by a second Ctrl-C amid a change, and is closed"
@@ -46,13 +47,25 @@ def whole(kb: KnowledgeBase, doing: str) -> Iterator[None]:
 @contextmanager
 def listing(kb: KnowledgeBase, predicate: Predicate) -> Iterator[None]:
     """Refuse to list facts that there is no room for, before anything is taken."""
-    size = kb._host.rows(predicate)  # noqa: SLF001
-    needed = size * (predicate.arity or 1) * BYTES_PER_CELL
-    doing = f"listing the {plural(size, 'fact')} of {kb.name_of(predicate)}"
+    needed, doing = _taken(kb, predicate)
     if needed > SMALL:
         _check_room(kb, needed, doing)
     with full_memory_explained(doing):
         yield
+
+
+def _taken(kb: KnowledgeBase, predicate: Predicate) -> tuple[int, str]:
+    """Return the bytes that listing takes at least, and what is being done.
+
+    One of the predicates among the triples takes a look at the numbers of all triples.
+    """
+    triples, name = kb._triples, kb.name_of(predicate)  # noqa: SLF001
+    if triples is not None and triples.holds(predicate):
+        size = kb._host.rows(TRIPLE)  # noqa: SLF001
+        return size * TRIPLE.arity * BYTES_PER_ID, f"finding {name} among {plural(size, 'triple')}"
+    size = kb._host.rows(predicate)  # noqa: SLF001
+    needed = size * (predicate.arity or 1) * BYTES_PER_CELL
+    return needed, f"listing the {plural(size, 'fact')} of {name}"
 
 
 def _check_room(kb: KnowledgeBase, needed: int, doing: str) -> None:

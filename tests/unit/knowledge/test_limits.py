@@ -126,6 +126,20 @@ def test_listing_what_does_not_fit_is_refused_before_it_is_tried(
     assert kb.query("p(1, ?y)").num_rows == 50
 
 
+def test_finding_a_predicate_among_more_triples_than_fit_is_refused_before_it_is_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rules = "back(<http://to>, <http://back>) . [?y, ?q, ?x] :- [?x, ?p, ?y], back(?p, ?q) ."
+    to = [(f"<http://n/{i}>", f"<http://n/{i + 1}>") for i in range(500)]
+    kb = sl.materialise(rules, {"<http://to>": to}, progress=False)
+    monkeypatch.setattr(guard, "SMALL", 10_000)
+    monkeypatch.setattr(guard, "available_memory", lambda: 11_999)
+    with pytest.raises(sl.EngineError, match="E101: finding <http://back> among 1,000 triples"):
+        kb.facts("<http://back>")
+    monkeypatch.setattr(guard, "available_memory", lambda: 12_000)
+    assert kb.facts("<http://back>").num_rows == 500
+
+
 def test_a_memory_error_amid_saving_or_publishing_is_told_with_a_code(
     tmp_path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
