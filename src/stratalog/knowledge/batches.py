@@ -151,7 +151,10 @@ class Batches:
         try:
             changes = updating.apply(kb, self._wish(wanted), self._mark(stream, done))
         except DataError as error:
-            raise blamed(feeds, vocabulary, error) if _is_of_rows(error) else error from None
+            if not _is_of_rows(error):
+                raise
+            most = kb._options.max_digits
+            raise blamed(feeds, vocabulary, error, most) from None
         finally:
             if self.output is not None and kb.version == before:
                 self.output.forget(stream, done.token)

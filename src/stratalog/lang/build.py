@@ -43,7 +43,7 @@ from stratalog.lang.terms import (
     Term,
 )
 from stratalog.lang.values import literal
-from stratalog.lang.values_numbers import INTEGER_RANGES, digits_in
+from stratalog.lang.values_numbers import LONG_HELP, digits_in, is_long
 
 _TYPE_NAME = f"<{RDF_TYPE.text}>"
 _NUMBERS = {"INTEGER": INTEGER, "DECIMAL": DECIMAL, "DOUBLE": DOUBLE, "BOOLEAN": BOOLEAN}
@@ -338,15 +338,13 @@ class Builder(Transformer[Token, Any]):
     def _number_in_bounds(self, term: Term, token: Token) -> Term:
         """Return the constant, unless it is a number of too many digits."""
         most = effort.max_digits()
-        if len(term.text) > most and term.kind in {*INTEGER_RANGES, DECIMAL}:
-            digits = digits_in(term.text)
-            if digits > most:
-                self.fail(
-                    "D302",
-                    f"a number of {digits:,} digits; max_digits={most:,} is the most",
-                    token,
-                    "write it as a string, leave it out, or raise max_digits=",
-                )
+        if is_long(term, most):
+            self.fail(
+                "D302",
+                f"a number of {digits_in(term.text):,} digits; max_digits={most:,} is the most",
+                token,
+                LONG_HELP,
+            )
         return term
 
     def _spelled(self, token: Token) -> str:

@@ -9,7 +9,7 @@ from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 
 from stratalog.errors import DataError
-from stratalog.lang.terms import INTEGER, XSD
+from stratalog.lang.terms import DECIMAL, INTEGER, XSD, Term
 
 FLOAT = XSD + "float"
 
@@ -28,6 +28,10 @@ INTEGER_RANGES: dict[str, tuple[int | None, int | None]] = {
     XSD + "unsignedShort": (0, 2**16 - 1),
     XSD + "unsignedByte": (0, 2**8 - 1),
 }
+
+NUMBER_KINDS = frozenset({*INTEGER_RANGES, DECIMAL})  # doubles are short
+
+LONG_HELP = "write it as a string, leave it out, or raise max_digits="
 
 # Sums and products in this context are exact, whatever the caller's own decimal context is.
 EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
@@ -86,12 +90,19 @@ def digits_in(text: str) -> int:
     return len(text) - text.startswith("-") - ("." in text)
 
 
+def is_long(term: Term, most: int) -> bool:
+    """Return whether the term is a number of more than `most` digits."""
+    if len(term.text) <= most or term.kind not in NUMBER_KINDS:
+        return False
+    return digits_in(term.text) > most
+
+
 def too_long(text: str, most: int) -> DataError:
     """Return the error for a number of too many digits."""
     return DataError(
         "D302",
         f"a number of {digits_in(text):,} digits, {text[:20]}...; max_digits={most:,} is the most",
-        help="write it as a string, leave it out, or raise max_digits=",
+        help=LONG_HELP,
     )
 
 

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from stratalog.errors import DataError
 from stratalog.kernels.sizes import sized
+from stratalog.lang.effort import max_digits
 from stratalog.lang.terms import (
     BOOLEAN,
     DATE,
@@ -29,9 +30,9 @@ from stratalog.lang.terms import (
     STRING,
     Term,
 )
-from stratalog.lang.values import literal, spell, term_of, unspell
+from stratalog.lang.values import literal, term_of, unspell
 from stratalog.lang.values_canonical import canonical_text
-from stratalog.lang.values_numbers import parse_double
+from stratalog.lang.values_numbers import least_digits, parse_double
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.facts import Ids
 from stratalog.pipeline.garbled import garbled_rows
@@ -51,8 +52,10 @@ SURE_DOUBLE = r"^-?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 SURE_IRI_TERM = r'^<[^\x00-\x20<>"{}|^`\\]*>$'
 WORTH_ARROW = sized(8, 2)  # rows from which Arrow is quicker than looking at each
 WORTH_ENCODING = sized(256, 3)  # rows from which looking at distinct values alone is quicker
+WORD = 64  # bits, whose digits never are too many
 NULL_TYPES = frozenset({"NoneType", "NaTType", "NAType"})
 ARROW_OF = {str: pa.large_string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+TOO_LONG = Term(INTEGER, "")  # in place of an integer whose digits alone could take minutes
 SCALARS = frozenset({INTEGER, DECIMAL, DOUBLE, BOOLEAN, DATE, DATETIME})
 
 
@@ -73,6 +76,13 @@ class Real(NamedTuple):
     text: str
 
 
+class Long(NamedTuple):
+    """Which rows hold numbers of more than `most` digits."""
+
+    rows: Mask
+    most: int
+
+
 class Encoded(NamedTuple):
     """A column's numbers, and where it is null or holds a value that its type does not have."""
 
@@ -80,6 +90,7 @@ class Encoded(NamedTuple):
     nulls: Mask | None
     bad: Mask | None
     garbled: Mask | None = None  # those of the bad ones that are not valid UTF-8
+    long: Long | None = None  # those of the bad ones that are numbers of too many digits
 
 
 class Unreadable(Exception):  # noqa: N818  # users see D305, with the column's name
@@ -128,7 +139,7 @@ def _encode_sound(
     dictionary: Dictionary,
 ) -> Encoded:
     """Return the numbers of the texts that are valid UTF-8; the others are bad."""
-    ids, _, bad, _ = _encode_filled(values.filter(pa.array(~garbled)), target, dictionary)
+    ids, _, bad, *_ = _encode_filled(values.filter(pa.array(~garbled)), target, dictionary)
     wrong = garbled.copy() if bad is None else garbled | _spread(bad, garbled)
     return Encoded(_spread(ids, garbled), None, wrong, garbled)
 
@@ -149,7 +160,7 @@ def _encode_filled(values: Any, target: str | None, dictionary: Dictionary) -> E
         return _encode_distinct(values, source, target, dictionary)
     coded = values.dictionary_encode()
     rows = coded.indices.to_numpy(zero_copy_only=False)
-    ids, _, bad, _ = _encode_distinct(coded.dictionary, source, target, dictionary)
+    ids, _, bad, *_ = _encode_distinct(coded.dictionary, source, target, dictionary)
     return Encoded(ids[rows], None, None if bad is None else bad[rows])
 
 
@@ -327,15 +338,16 @@ def _encode_mixed(column: PythonColumn, target: str | None, dictionary: Dictiona
         raise Unreadable(type(wrong).__name__) from None
     places = {key: place for place, key in enumerate(first)}
     rows = np.fromiter(map(places.__getitem__, keys), np.int64, len(keys))
-    terms = [_term(value, target) for value in first.values()]
+    terms = [_short_term(value, target) for value in first.values()]
     nulls = np.fromiter((term is None for term in terms), np.bool_, len(terms))
-    ids, bad = np.zeros(len(terms), np.uint32), np.zeros(len(terms), np.bool_)
-    filled = [term for term in terms if term is not None]
+    long = np.fromiter((term is TOO_LONG for term in terms), np.bool_, len(terms))
+    ids, bad = np.zeros(len(terms), np.uint32), long.copy()
+    filled = [term for term in terms if term is not None and term is not TOO_LONG]
     found = [convert_term(term, target, spelled=column.spelled) for term in filled]
-    _fill(ids, bad, np.flatnonzero(~nulls), found, dictionary)
-    return Encoded(
-        ids[rows], nulls[rows] if nulls.any() else None, bad[rows] if bad.any() else None
-    )
+    _fill(ids, bad, np.flatnonzero(~nulls & ~long), found, dictionary)
+    masks = [mask[rows] if mask.any() else None for mask in (nulls, bad)]
+    too_long = Long(long[rows], max_digits()) if long.any() else None
+    return Encoded(ids[rows], masks[0], masks[1], long=too_long)
 
 
 def _is_hashable(value: object) -> bool:
@@ -359,6 +371,13 @@ def _term(value: object, target: str | None) -> Term | None:
     return None if type(value).__name__ in NULL_TYPES else term_of(value)
 
 
+def _short_term(value: object, target: str | None) -> Term | None:
+    """Return the constant, or TOO_LONG for an integer of too many digits to be written out."""
+    if type(value) is int and value.bit_length() > WORD and least_digits(value) > max_digits():
+        return TOO_LONG
+    return _term(value, target)
+
+
 def _real_term(text: str, target: str | None) -> Term:
     if text.removeprefix("-").isdecimal():
         return literal(text, INTEGER)
@@ -368,28 +387,3 @@ def _real_term(text: str, target: str | None) -> Term:
         return term_of(Decimal(text))
     except InvalidOperation:  # an exponent that no decimal has
         return literal(text, DOUBLE)
-
-
-def _value(column: Any, row: int) -> object:  # noqa: ANN401
-    if isinstance(column, PythonColumn):
-        return column.values[row]
-    try:
-        return column[row].as_py()
-    except UnicodeDecodeError:
-        return (
-            plain_array(column.slice(row, 1))[0].as_buffer().to_pybytes().decode(errors="replace")
-        )
-    except (OverflowError, ValueError):  # a moment that Python cannot hold
-        return f"{column.type} {column[row].value}"
-
-
-def shown(column: Any, row: int) -> str:  # noqa: ANN401
-    """Return a column's value for a message."""
-    value = _value(column, row)
-    if isinstance(value, Real):
-        text = value.text
-    elif isinstance(value, str):
-        text = spell(Term(STRING, value))
-    else:
-        text = str(value)
-    return text if len(text) <= 60 else text[:57] + "..."  # noqa: PLR2004  # what fits on a line

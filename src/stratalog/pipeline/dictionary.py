@@ -7,7 +7,8 @@ dense from zero in the order of first appearance; only `truncate` takes them bac
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from threading import Lock
 from typing import Any
 
@@ -31,7 +32,7 @@ from stratalog.lang.terms import (
     STRING,
     Term,
 )
-from stratalog.lang.values_numbers import INTEGER_RANGES, digits_in, too_long
+from stratalog.lang.values_numbers import NUMBER_KINDS, is_long, too_long
 
 Bytes = npt.NDArray[np.uint8]
 Ids = npt.NDArray[np.uint32]
@@ -55,7 +56,6 @@ SPANS_PER_CALL = 1 << 20  # a kernel call stays short, so that Ctrl-C is heard
 FIRST_SLOTS = 32
 _ADDING = Lock()  # of kinds: few, and in all dictionaries together
 NULLS = "a column of constants has nulls"
-NUMBER_KINDS = frozenset({*INTEGER_RANGES, DECIMAL})  # doubles are short
 
 Watch = Callable[[int], None]
 
@@ -70,6 +70,7 @@ class Dictionary:
     def __init__(self) -> None:
         self.watch: Watch | None = None
         self.max_digits: int | None = None
+        self._refuses = True
         self.kinds: list[str] = list(FIRST_KINDS)
         self._kind_index = {kind: index for index, kind in enumerate(FIRST_KINDS)}
         self._count = 0
@@ -148,6 +149,10 @@ class Dictionary:
         buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
         return pa.LargeStringArray.from_buffers(numbers.size, *buffers[1:])
 
+    def sizes(self, first: int) -> npt.NDArray[np.int64]:
+        """Return the bytes of the text of each term from id `first` on."""
+        return np.diff(self._offsets[first : self._count + 1])
+
     def intern(self, kind: str, texts: pa.Array | pa.ChunkedArray) -> Ids:
         """Return the ids of canonical `texts` of one kind (no nulls), adding those that are new."""
         if isinstance(texts, pa.ChunkedArray):
@@ -171,20 +176,43 @@ class Dictionary:
             with held():  # the table and how much of it is used change together
                 known = self._count
                 self._intern_part(data, starts[part], ends[part], kind_ids[part], ids[part])
-                if self.max_digits is not None and self._count > known:
+                if self._refuses and self._count > known:
                     self._refuse_long_numbers(known)
         return ids
 
     def _refuse_long_numbers(self, first: int) -> None:
         """Raise if a term from id `first` on is a number of too many digits; forget these terms."""
-        assert self.max_digits is not None  # noqa: S101  # the caller has looked
-        sizes = np.diff(self._offsets[first : self._count + 1])
-        if int(sizes.max()) <= self.max_digits:
-            return
-        for term in self.decode(first + np.flatnonzero(sizes > self.max_digits)):
-            if term.kind in NUMBER_KINDS and digits_in(term.text) > self.max_digits:
-                self.truncate(first)
-                raise too_long(term.text, self.max_digits)
+        found = self.long_numbers(first)
+        if found.size and self.max_digits is not None:
+            text = self.texts(found[:1])[0].as_py()
+            self.truncate(first)
+            raise too_long(text, self.max_digits)
+
+    def long_numbers(self, first: int) -> npt.NDArray[np.int64]:
+        """Return the ids from `first` on of numbers of too many digits."""
+        most, sizes = self.max_digits, self.sizes(first)
+        if most is None or int(sizes.max(initial=0)) <= most:
+            return np.empty(0, np.int64)
+        ids = first + np.flatnonzero(sizes > most)
+        numbers = [place for place, kind in enumerate(self.kinds) if kind in NUMBER_KINDS]
+        ids = ids[np.isin(self._term_kinds[ids], numbers)]
+        return ids[[is_long(term, most) for term in self.decode(ids)]]
+
+    @contextmanager
+    def taking_long_numbers(self) -> Iterator[None]:
+        """Refuse no number meanwhile: the caller looks for `long_numbers`, and knows their rows.
+
+        After an error all terms that are new are forgotten.
+        """
+        known, before = self._count, self._refuses
+        self._refuses = False
+        try:
+            yield
+        except BaseException:
+            self.truncate(known)
+            raise
+        finally:
+            self._refuses = before
 
     def _intern_part(
         self, data: Bytes, starts: Offsets, ends: Offsets, kind_ids: KindIds, ids: Ids

@@ -240,12 +240,16 @@ def _numbered(feeds: Sequence[Feed], vocabulary: Vocabulary) -> tuple[npt.NDArra
     return numbers.reshape(-1).astype(np.int64), np.concatenate(good)
 
 
-def blamed(feeds: Iterable[Feed], vocabulary: Vocabulary, error: DataError) -> DataError:
+def blamed(
+    feeds: Iterable[Feed], vocabulary: Vocabulary, error: DataError, most: int | None = None
+) -> DataError:
     """Return the error with the file and row that it is about, if one of the feeds is to blame."""
+    scratch = Dictionary()
+    scratch.max_digits = most  # of a number
     for feed in feeds:
         try:
             source = Source(feed.path)
-            encode_table(feed.table, feed.name, vocabulary, Dictionary(), ReadReport(), source)
+            encode_table(feed.table, feed.name, vocabulary, scratch, ReadReport(), source)
         except DataError as found:
             return found
     return error

@@ -119,7 +119,8 @@ def _sizes(tables: Sequence[_Table]) -> Iterator[int]:
 def _encoded(tables: Sequence[_Table], dictionary: Dictionary) -> list[list[Ids]] | None:
     """Return the numbers of each table's columns, or None if a value is bad or new."""
     known = dictionary.checkpoint()
-    ids = _interned(tables, dictionary)
+    with dictionary.taking_long_numbers():  # a new one has no place here; the reader of rows tells
+        ids = _interned(tables, dictionary)
     if ids is None or dictionary.checkpoint() > known:
         dictionary.truncate(known)
         return None

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from stratalog.kernels import scan
 from stratalog.lang.terms import BNODE_KIND, LANG, STRING, XSD, Term
 from stratalog.lang.values import literal
+from stratalog.lang.values_numbers import is_long
 from stratalog.pipeline.dictionary import STRING_INDEX, Bytes, Dictionary, Ids, KindIds, Offsets
 from stratalog.pipeline.files import ReadReport
 from stratalog.pipeline.oddlines import OddLine, Reading, Statement, read_odd_lines
@@ -28,6 +29,7 @@ ODD_LINES_PER_CALL = 1 << 13
 MOST_SPELLINGS = 1 << 20  # remembered from batch to batch, then forgotten: memory stays bounded
 LABEL_KIND = -1  # the raw kind of blank nodes that are to be renamed
 CANONICAL_LATER = -1
+TOO_LONG = NO_GRAPH  # in place of an object's number: its line is left to the parser of odd lines
 
 Relabel = Callable[[str], str]
 
@@ -49,6 +51,14 @@ class _Batch(NamedTuple):
     ends: Offsets
     kinds: KindIds
     types: Offsets  # start and end of the object's datatype or language
+
+
+class _Lines(NamedTuple):
+    """The lines of a batch as they stand in the file."""
+
+    data: bytes
+    at: int  # where the batch begins
+    number: int  # of its first line
 
 
 class LineReader:
@@ -82,6 +92,7 @@ class LineReader:
         odd = np.empty((min(rows, ODD_LINES_PER_CALL), 3), np.int64)
         at = 0
         while at < array.size:
+            before = at, self._line
             at, self._line, found, odd_lines = scan.scan_lines(
                 array, at, self._line, self._width, starts, ends, kinds, types, odd
             )
@@ -89,25 +100,28 @@ class LineReader:
             used = found * self._width
             places = starts[:used].reshape(shape), ends[:used].reshape(shape)
             batch = _Batch(array, *places, kinds[:used].reshape(shape), types[:found])
-            yield self._encode(batch, odd[:odd_lines])
+            yield self._encode(batch, odd[:odd_lines], _Lines(data, *before))
 
-    def _encode(self, batch: _Batch, odd: Offsets) -> Quads:
+    def _encode(self, batch: _Batch, odd: Offsets, lines: _Lines) -> Quads:
         known = len(self._dictionary)
         ids = self._spellings.encode(batch if self._keeps_graphs else _without_graphs(batch))
+        if self._spellings.has_long:
+            batch, ids, odd = _without_long(batch, ids, odd, lines)
+            self._spellings.forget()  # it may know terms that no other row has
         if self._width == 4 and not self._keeps_graphs:  # noqa: PLR2004  # the graph's column
             named = np.count_nonzero(batch.kinds[:, 3] != scan.NO_GRAPH)
             self._report.graphs_dropped += int(named)
         if len(odd):
-            ids = self._with_odd_lines(ids, batch, odd)
+            ids = self._with_odd_lines(ids, batch, odd, lines.data)
         changed = number_by_row(self._dictionary, known, ids)
         if changed is not None:
             self._spellings.renumber(known, changed)
         self._report.rows += len(ids)
         return Quads(*(np.ascontiguousarray(column) for column in ids.T))
 
-    def _with_odd_lines(self, ids: Ids, batch: _Batch, odd: Offsets) -> Ids:
+    def _with_odd_lines(self, ids: Ids, batch: _Batch, odd: Offsets, data: bytes) -> Ids:
         """Return the rows of a batch with those of its odd lines, in the order of the file."""
-        lines = [_odd_line(batch.data, place) for place in odd]
+        lines = [OddLine(line, data[start:end]) for start, end, line in odd.tolist()]
         found = read_odd_lines(lines, self._reading, self._report)
         if not found:
             return ids
@@ -142,9 +156,10 @@ class _Spellings:
         self._relabel = relabel
         self._types = Dictionary()  # of datatypes (kind 0) and languages (kind 1)
         self._kinds = np.empty(0, np.int32)  # by type: a kind of the dictionary or CANONICAL_LATER
-        self._forget()
+        self.forget()
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        self.has_long = False  # spellings of numbers of too many digits
         self._texts = Dictionary()  # of spellings; their kind is the number of their type
         self._ids = np.empty(0, np.uint32)  # by spelling
         self._most = 0  # no number in `_ids` is as large
@@ -163,7 +178,7 @@ class _Spellings:
     def encode(self, batch: _Batch) -> Ids:
         """Return the numbers of the batch's terms, one row per statement."""
         if len(self._dictionary) < self._most:
-            self._forget()  # the dictionary was truncated
+            self.forget()  # the dictionary was truncated
         later = self._settle_kinds(batch)
         data, kinds = batch.data, batch.kinds.ravel()
         starts, ends = batch.starts.ravel(), batch.ends.ravel()
@@ -229,14 +244,33 @@ class _Spellings:
 
     def _respell(self, data: Bytes, starts: Offsets, ends: Offsets, types: KindIds) -> Ids:
         if len(self._texts) > MOST_SPELLINGS:
-            self._forget()
+            self.forget()
         numbers = self._texts.intern_spans(data, starts, ends, types)
         new = range(len(self._ids), len(self._texts))
         if new:
-            terms = self._canonical(new)
-            self._ids = np.concatenate([self._ids, self._dictionary.encode(terms)])
+            self._ids = np.concatenate([self._ids, self._encode_new(new)])
             self._most = len(self._dictionary)
         return self._ids[numbers]
+
+    def _encode_new(self, new: range) -> Ids:
+        """Return the numbers of new spellings, TOO_LONG for numbers of too many digits."""
+        terms = self._canonical(new)
+        long = self._long_places(terms, new)
+        if not long:
+            return self._dictionary.encode(terms)
+        self.has_long = True
+        ids = np.full(len(terms), TOO_LONG, np.uint32)
+        short = np.delete(np.arange(len(terms)), long)
+        ids[short] = self._dictionary.encode([terms[place] for place in short])
+        return ids
+
+    def _long_places(self, terms: list[Term], new: range) -> list[int]:
+        most = self._dictionary.max_digits
+        if most is None:
+            return []
+        # A canonical spelling has at most one digit more than the text: 1 is the decimal 1.0.
+        places = np.flatnonzero(self._texts.sizes(new.start) >= most).tolist()
+        return [place for place in places if is_long(terms[place], most)]
 
     def _canonical(self, new: range) -> list[Term]:
         names = self._types.texts(range(len(self._types))).to_pylist()
@@ -280,6 +314,26 @@ def _without_graphs(batch: _Batch) -> _Batch:
     )
 
 
-def _odd_line(data: Bytes, place: Offsets) -> OddLine:
-    start, end, line = place.tolist()
-    return OddLine(line, data[start:end].tobytes())
+def _without_long(
+    batch: _Batch, ids: Ids, odd: Offsets, lines: _Lines
+) -> tuple[_Batch, Ids, Offsets]:
+    """Return a batch without the rows of numbers of too many digits, whose lines become odd."""
+    is_long_row = ids[:, 2] == TOO_LONG
+    places = _places(lines, batch.starts[is_long_row, 0].tolist())
+    odd = np.concatenate([odd, np.array(places, np.int64).reshape(-1, 3)])
+    kept = ~is_long_row
+    parts = (np.ascontiguousarray(part[kept]) for part in batch[1:])
+    return _Batch(batch.data, *parts), ids[kept], odd[np.argsort(odd[:, 0], kind="stable")]
+
+
+def _places(lines: _Lines, inside: list[int]) -> list[tuple[int, int, int]]:
+    """Return start, end and number of the lines that have something at the places `inside`."""
+    data, at, number = lines
+    found = []
+    for place in inside:
+        start = max(at, data.rfind(b"\n", at, place) + 1)
+        number += data.count(b"\n", at, start)
+        end = data.find(b"\n", place)
+        found.append((start, len(data) if end < 0 else end, number))
+        at = start
+    return found

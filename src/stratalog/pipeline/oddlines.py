@@ -15,6 +15,7 @@ import pyoxigraph as ox
 from stratalog.errors import DataError
 from stratalog.lang.terms import BNODE_KIND, IRI_KIND, Term
 from stratalog.lang.values import literal
+from stratalog.lang.values_numbers import is_long, too_long
 from stratalog.pipeline.files import BadLine, ReadReport
 
 FORMATS = {"nt": ox.RdfFormat.N_TRIPLES, "nq": ox.RdfFormat.N_QUADS}
@@ -43,6 +44,7 @@ class Reading:
     graphs: str = "drop"  # or keep
     on_bad_input: str = "error"  # or skip
     numbers_lines: bool = True  # False if the lines are not those of the file
+    max_digits: int | None = None  # of a number
 
 
 class _Mistake(Exception):  # noqa: N818  # never leaves this file
@@ -126,7 +128,15 @@ def _statement(quad: ox.Quad | ox.Triple, reading: Reading) -> Statement:
             f"a graph named by the blank node _:{name.text} cannot be kept as a predicate",
             "give the graph an IRI, or drop graph names",
         )
-    return term_of(quad.subject), term_of(quad.predicate), term_of(quad.object), name
+    terms = term_of(quad.subject), term_of(quad.predicate), term_of(quad.object)
+    _refuse_long_number(terms[2], reading.max_digits)  # subjects are parsed as objects
+    return *terms, name
+
+
+def _refuse_long_number(term: Term, most: int | None) -> None:
+    if most is not None and is_long(term, most):
+        error = too_long(term.text, most)
+        raise _Mistake(error.code, error.message, error.help)
 
 
 def term_of(term: object) -> Term:

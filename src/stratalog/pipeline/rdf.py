@@ -84,11 +84,12 @@ def read_stream(  # as `read_rdf`, and where the bytes come from
 
     Lines count from one at the beginning of the stream.
     """
+    most = dictionary.max_digits
     if data_format in LINE_FORMATS:
-        reading = Reading(path, data_format, graphs, on_bad_input)
+        reading = Reading(path, data_format, graphs, on_bad_input, max_digits=most)
         yield from _read_lines(stream, LineReader(dictionary, reading, report), report)
     else:
-        reading = Reading(path, "nq", graphs, on_bad_input, numbers_lines=False)
+        reading = Reading(path, "nq", graphs, on_bad_input, numbers_lines=False, max_digits=most)
         parser = parse_document(stream, data_format, path, on_bad_input, report)
         reader = LineReader(dictionary, reading, report, BlankLabels(path).rename)
         yield from _read_statements(parser, reader)

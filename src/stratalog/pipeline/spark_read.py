@@ -149,7 +149,9 @@ class _Reader:
     @contextmanager
     def _work(self) -> Iterator[Work]:
         with piece_folder(self.spark) as spool:
-            yield Work(self.vocabulary, replace(self.options, progress=None, pause=None), spool)
+            options = replace(self.options, progress=None, pause=None)
+            most = self.dictionary.max_digits
+            yield Work(self.vocabulary, options, spool, max_digits=most)
 
     def _run(self, work: Work, frame: DataFrame, doing: str, watch: Watch) -> list[PieceRow]:
         return run_job(self.spark, frame, doing, watch, by_value=work.spool is None)

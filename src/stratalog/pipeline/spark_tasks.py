@@ -40,6 +40,7 @@ class Work:
     spool: str | None = None
     folder: str = field(default_factory=os.getcwd)  # what relative paths are relative to
     most_cells: int = field(default_factory=lambda: MOST_CELLS)  # of a piece
+    max_digits: int | None = None  # of a number
 
 
 def read_tasks(
@@ -105,6 +106,7 @@ class Attempt:
         """Yield rows for the pieces, then the one that tells how the task ended."""
         outcome = Outcome()
         dictionary = Dictionary()
+        dictionary.max_digits = self.work.max_digits
         context = Context(self.work.vocabulary, dictionary, outcome.report, self.work.options)
         held: list[FactBlock] = []
         try:

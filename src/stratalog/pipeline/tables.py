@@ -13,12 +13,14 @@ import pyarrow.compute as pc
 from stratalog.errors import DataError
 from stratalog.lang.names import split_arity
 from stratalog.lang.syntax import Column, Declaration, Predicate
-from stratalog.pipeline.convert import PythonColumn, Unreadable, encode_column, shown
+from stratalog.pipeline.convert import Encoded, PythonColumn, Unreadable, encode_column
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.facts import TABLE, TEXT, Ids
 from stratalog.pipeline.files import BadLine, ReadReport
+from stratalog.pipeline.long_numbers import long_error, told_long
 from stratalog.pipeline.native import KIND_OF_TYPE
 from stratalog.pipeline.order import are_plain_texts, columns_by_row, intern_rows
+from stratalog.pipeline.shown import shown
 
 TYPE_KEY = b"stratalog.type"
 """In the metadata of a field that we wrote: its type, so that terms are read as such."""
@@ -119,17 +121,18 @@ def encode_block(
         report.rows += block.size
         return intern_rows(dictionary, columns), block.size
     known = len(dictionary)
-    encoded = []
-    for column, wanted in zip(columns, chosen, strict=True):
-        encoded.append(_encode(column, wanted, dictionary, source))
-    kept = _kept_rows(block.size, columns, chosen, encoded, report, source)
+    with dictionary.taking_long_numbers():
+        pairs = zip(columns, chosen, strict=True)
+        encoded = [_encode(column, wanted, dictionary, source) for column, wanted in pairs]
+        encoded = told_long(encoded, dictionary, known)
+        kept = _kept_rows(block.size, columns, chosen, encoded, report, source)
     ids = [each.ids if kept is None else each.ids[kept] for each in encoded]
     size = block.size if kept is None else int(np.count_nonzero(kept))
     report.rows += size
     return columns_by_row(dictionary, known, ids), size
 
 
-def _encode(column: Any, wanted: Column, dictionary: Dictionary, source: Source) -> Any:  # noqa: ANN401
+def _encode(column: Any, wanted: Column, dictionary: Dictionary, source: Source) -> Encoded:  # noqa: ANN401
     target = None if wanted.type == OWN_TYPE else wanted.type
     try:
         return encode_column(column, target, dictionary, empty_is_null=source.origin == TEXT)
@@ -313,6 +316,9 @@ def _bad_row(
             return _null_error(name, wanted, row, source)
         if each.garbled is not None and each.garbled[row]:
             return _garbled_error(name, row, source)
+        if each.long is not None and each.long.rows[row]:
+            what = f"{shown(column, row)} in column {name}{source.named(row)}"
+            return long_error(what, each.long.most, source.path, source.at(row))
         if each.bad is not None and each.bad[row]:
             return DataError(
                 "D302",
