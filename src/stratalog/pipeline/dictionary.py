@@ -191,7 +191,7 @@ class Dictionary:
     def long_numbers(self, first: int) -> npt.NDArray[np.int64]:
         """Return the ids from `first` on of numbers of too many digits."""
         most, sizes = self.max_digits, self.sizes(first)
-        if most is None or int(sizes.max(initial=0)) <= most:
+        if most is None or not sizes.size or int(sizes.max()) <= most:
             return np.empty(0, np.int64)
         ids = first + np.flatnonzero(sizes > most)
         numbers = [place for place, kind in enumerate(self.kinds) if kind in NUMBER_KINDS]

@@ -16,10 +16,12 @@ def told_long(columns: list[Encoded], dictionary: Dictionary, known: int) -> lis
 
     New are those from `known` on, whichever column they come from.
     """
-    ids = dictionary.long_numbers(known)
-    if not ids.size or dictionary.max_digits is None:
-        return columns
     most = dictionary.max_digits
+    if most is None or len(dictionary) == known:
+        return columns
+    ids = dictionary.long_numbers(known)
+    if not ids.size:
+        return columns
     return [_told(each, np.isin(each.ids, ids) & _has_value(each), most) for each in columns]
 
 
