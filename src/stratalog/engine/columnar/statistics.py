@@ -12,10 +12,9 @@ import numpy.typing as npt
 
 from stratalog.engine.columnar.relation import Ids, Relation
 from stratalog.engine.columnar.segments import SMALL
-from stratalog.kernels.sizes import sized
 from stratalog.lang.syntax import Predicate
 
-SAMPLE = sized(4096, 4)  # rows looked at for an estimate
+SAMPLE = 4096  # rows looked at for an estimate
 PAIR = 2  # columns
 PER_KEY = 2  # facts that may have the same constant, on average, in a column that is almost a key
 
