@@ -42,7 +42,7 @@ class BusyHost:
 
 @contextmanager
 def without_host(kb: KnowledgeBase) -> Iterator[None]:
-    """Let nobody look at facts that are neither those before nor those after an update."""
+    """Refuse questions while facts are neither those before nor those after an update."""
     host = kb._host  # noqa: SLF001  # this module and base.py are one
     kb._host = cast("Host", BusyHost())  # noqa: SLF001
     try:

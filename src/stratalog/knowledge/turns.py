@@ -74,7 +74,7 @@ class Turns:
                 self.engine.release()
 
     def pause(self) -> None:
-        """Let others have the engine, if it was had for some while.
+        """Release the engine for a moment, if the last time is some while ago.
 
         For a writer that reads its input: it has not changed a fact, and adds to the dictionary,
         which others leave as it was. It cannot go on, nor be undone, before it has the engine back.

@@ -120,7 +120,7 @@ def trim(root: Path, numbers: Collection[int], unfinished: Path) -> None:
 
 
 def vanished(root: Path, newest: int, found: int) -> StoreError:
-    """Return the error for a store whose newest version is gone though nobody dropped it."""
+    """Return the error for a store whose newest version is gone and was not dropped."""
     there = f"version {found} is the newest that is there" if found else "no version is there"
     choices = "restore it from a backup together with the files in data"
     if found:

@@ -259,8 +259,8 @@ class Store:
     def _give_up(self, number: int) -> None:
         """Make the newest version that is there current again, after one that has vanished.
 
-        It gets a number that nobody has seen: who still holds the vanished version must not take
-        the next one for its successor.
+        It gets a number that was never used: a process that holds the vanished version must not
+        take the next one for its successor.
         """
         found = layout.newest(self.path)
         before = self._manifest(found) if found else None

@@ -62,7 +62,7 @@ class _Greedy:
             self._renew(i)
 
     def know(self, variables: Iterable[Variable]) -> None:
-        """Let variables be known, and those that BINDs compute then."""
+        """Take variables as known, and those that BINDs compute from them; renew estimates."""
         new = {v for v in variables if v not in self._known}
         while new:
             self._known |= new
