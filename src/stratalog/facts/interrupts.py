@@ -9,8 +9,7 @@ raised at once, wherever that is, and what was being changed can no longer be re
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from threading import current_thread, main_thread
 from types import FrameType
 
@@ -60,16 +59,18 @@ class _Interrupts:
 _INTERRUPTS = _Interrupts()
 
 
-@contextmanager
-def held() -> Iterator[None]:
-    """Hold Ctrl-C back until the block ends, or asks for it by `check`."""
-    if not _INTERRUPTS.hold():
-        yield
-        return
-    try:
-        yield
-    finally:
-        _INTERRUPTS.let_go()
+class held:  # noqa: N801  # used like a function
+    """Hold Ctrl-C back until the block ends, or asks for it by `check`.
+
+    No generator is behind it: one that an exception keeps alive would end long after its block.
+    """
+
+    def __enter__(self) -> None:
+        self._is_ours = _INTERRUPTS.hold()
+
+    def __exit__(self, *error: object) -> None:
+        if self._is_ours:
+            _INTERRUPTS.let_go()
 
 
 def was_forced() -> bool:
@@ -77,19 +78,19 @@ def was_forced() -> bool:
     return _INTERRUPTS.was_forced and current_thread() is main_thread()
 
 
-@contextmanager
-def delivered() -> Iterator[None]:
+class delivered:  # noqa: N801  # used like a function
     """Let Ctrl-C through again: for a part of `held` that may take long and changes nothing."""
-    if _INTERRUPTS.handler is None or current_thread() is not main_thread():
-        yield
-        return
-    _INTERRUPTS.let_go()
-    try:
-        yield
-    finally:
-        was_forced = _INTERRUPTS.was_forced  # in a part that held it back itself
-        _INTERRUPTS.hold()
-        _INTERRUPTS.was_forced = was_forced
+
+    def __enter__(self) -> None:
+        self._was_held = _INTERRUPTS.handler is not None and current_thread() is main_thread()
+        if self._was_held:
+            _INTERRUPTS.let_go()
+
+    def __exit__(self, *error: object) -> None:
+        if self._was_held:
+            was_forced = _INTERRUPTS.was_forced  # in a part that held it back itself
+            _INTERRUPTS.hold()
+            _INTERRUPTS.was_forced = was_forced
 
 
 def check() -> None:

@@ -169,6 +169,17 @@ def test_ctrl_c_is_let_through_where_a_part_says_so():
     interrupts.check()
 
 
+def test_a_part_that_ctrl_c_kept_from_beginning_holds_nothing_back_later():
+    handler = signal.getsignal(signal.SIGINT)
+    with interrupts.held():
+        part = interrupts.delivered()
+        part.__enter__()  # and the interrupt comes before the block is entered: it is never left
+    del part
+    assert signal.getsignal(signal.SIGINT) is handler
+    with pytest.raises(KeyboardInterrupt), interrupts.held():
+        press_ctrl_c()
+
+
 def test_a_handler_of_the_users_own_is_called_and_comes_back():
     calls = []
 
