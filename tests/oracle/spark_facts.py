@@ -66,13 +66,14 @@ class SparkFacts:
         return found
 
     def _decoded(self, states: States) -> State:
-        args = self._rows(states.columns, states.words.size)
-        values = zip(*(each.tolist() for each in states[2:]), strict=True)
-        return {
-            (states.predicate, row): value
-            for row, value in zip(args, values, strict=True)
-            if any(value)
-        }
+        """Return the facts that have a mark or a count, with both.
+
+        A row of an update that was undone has none, and its constants may be gone.
+        """
+        has_any = np.logical_or.reduce([each != 0 for each in states[2:]])
+        args = self._rows([column[has_any] for column in states.columns], int(has_any.sum()))
+        values = zip(*(each[has_any].tolist() for each in states[2:]), strict=True)
+        return {(states.predicate, row): value for row, value in zip(args, values, strict=True)}
 
     def _rows(self, columns: Any, size: int) -> list[naive.Row]:
         decoded = [self.engine.terms.decode(column) for column in columns]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from stratalog.errors import EngineError
@@ -70,14 +68,19 @@ def _amount(nbytes: int) -> str:
     return f"{nbytes >> 20:,} MiB" if nbytes >> 20 else f"{nbytes:,} bytes"
 
 
-@contextmanager
-def full_memory_explained(doing: str) -> Iterator[None]:
+class full_memory_explained:  # noqa: N801  # used like a function
     """Make an error that users can act on of the machine's refusal to give memory."""
-    try:
-        yield
-    except MemoryError as error:
-        raise EngineError(
-            "E101",
-            f"the machine's memory is full while {doing}",
-            help="close other programs, use less data, or set memory= to stop earlier",
-        ) from error
+
+    def __init__(self, doing: str) -> None:
+        self._doing = doing
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, MemoryError):
+            raise EngineError(
+                "E101",
+                f"the machine's memory is full while {self._doing}",
+                help="close other programs, use less data, or set memory= to stop earlier",
+            ) from error

@@ -7,11 +7,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from stratalog.lang import effort
-from stratalog.lang.regex.parse import RegexError, parse
+from stratalog.lang.regex.errors import RegexError
 
 if TYPE_CHECKING:
     from stratalog.lang.regex.backtracking import Backtracking
     from stratalog.lang.regex.linear import Linear
+    from stratalog.lang.regex.parse import Regex
 
 MOST_KEPT = 64  # compiled patterns, of a few megabytes each at the most
 _REPLACEMENT = re.compile(r"\$[0-9]+|\\[\\$]|[^\\$]+|.", re.DOTALL)
@@ -45,7 +46,7 @@ def template(replacement: str, pattern: str, flags: str) -> Parts:
     """Return the parts of a replacement: texts and numbers of groups."""
     if "q" in flags:
         return [replacement]
-    return _parts(replacement, parse(pattern, flags).groups)
+    return _parts(replacement, _parsed(pattern, flags).groups)
 
 
 def check_constants(pattern: str, flags: str, replacement: str | None) -> None:
@@ -72,11 +73,17 @@ def _runner(pattern: str, flags: str, in_last_line: bool) -> Linear | Backtracki
     from stratalog.lang.regex.backtracking import Backtracking
     from stratalog.lang.regex.linear import Linear
 
-    regex = parse(pattern, flags)
+    regex = _parsed(pattern, flags)
     # RE2's ^ and $ match after a line end at the end of the text, those of XPath do not.
     if regex.has_back_references or (in_last_line and regex.has_edges and "m" in regex.flags):
         return Backtracking(regex)
     return Linear(regex)
+
+
+def _parsed(pattern: str, flags: str) -> Regex:
+    from stratalog.lang.regex.parse import parse  # loaded where a program has patterns
+
+    return parse(pattern, flags)
 
 
 def _parts(replacement: str, groups: int) -> Parts:

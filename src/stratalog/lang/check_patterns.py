@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from stratalog.lang.builtins_regex import check_constants
 from stratalog.lang.printer import show
-from stratalog.lang.regex.parse import RegexError
+from stratalog.lang.regex.errors import RegexError
 from stratalog.lang.syntax import Call, Expression
 from stratalog.lang.terms import STRING, Term
 

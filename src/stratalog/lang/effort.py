@@ -39,14 +39,17 @@ def checked_by(check: Check) -> Iterator[None]:
         _check.reset(token)
 
 
-@contextmanager
-def digits_up_to(most: int) -> Iterator[None]:
-    """Refuse numbers of more digits."""
-    token = _digits.set(most)
-    try:
-        yield
-    finally:
-        _digits.reset(token)
+class digits_up_to:  # noqa: N801  # used like a function
+    """Refuse numbers of more digits until the block ends."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+
+    def __enter__(self) -> None:
+        self._token = _digits.set(self._most)
+
+    def __exit__(self, *error: object) -> None:
+        _digits.reset(self._token)
 
 
 def check() -> None:

@@ -109,7 +109,7 @@ def split_arity(name: object) -> tuple[str, str]:
     """Return `name/2` as name and arity; the arity is empty where a name has none."""
     if not isinstance(name, str):
         raise _no_name(name)
-    found = _WITH_ARITY.fullmatch(name)
+    found = _WITH_ARITY.fullmatch(name) if name[-1:].isdecimal() else None
     return (found[1], found[2]) if found else (name, "")
 
 

@@ -33,8 +33,8 @@ from stratalog.pipeline.manifest import JSON, FilePart, Manifest, RelationParts,
 from stratalog.pipeline.packs import MOST_ROWS, Pack
 from stratalog.pipeline.snapshot import DICTIONARY_SCHEMA, Delta, Snapshot, StoredRelation
 
-_FEW_PARTS = 8  # below this many dictionary files there is nothing to gain by merging them
-_FEW_DELTAS = 8  # of a relation, likewise
+_FEW_PARTS = 4  # so many dictionary files stay as they are, and twice as many until some merge
+_FEW_DELTAS = 4  # of a relation, likewise
 _FEW_ROWS = 1_000  # up to here a relation is written anew, which takes no more than a delta
 
 
@@ -260,9 +260,12 @@ def _to_merge(
     """Return which files stay, and which at the end are merged with new rows.
 
     A file is merged if it has at most twice the rows that are to be written with it: there are
-    never more than a few and the logarithm of the rows, and each row is written about as often.
+    never many more than twice a few and the logarithm of the rows, and each row is written about
+    as often. What was merged leaves room for files to come, so that most commits merge nothing.
     """
     first = len(files)
+    if first < 2 * few:
+        return files, ()
     while first > few and files[first - 1].rows <= 2 * rows:
         first -= 1
         rows += files[first].rows

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from stratalog.errors import StoreError
 from stratalog.pipeline.ordinary import open_ordinary
-from stratalog.spark.failures import translate
 
 _NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -34,6 +33,8 @@ def failures(path: Path, doing: str) -> Iterator[None]:
         yield
     except OSError as error:
         if isinstance(error, ConnectionError) and error.filename is None:
+            from stratalog.spark import translate
+
             raise translate(error, doing) from error
         place = error.filename if isinstance(error.filename, str) else str(path)
         reason = error.strerror or str(error)

@@ -15,9 +15,10 @@ import json
 import os
 import stat
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -83,17 +84,22 @@ def note(root: Path, seen: Seen, info: VersionInfo | None = None, size: int = 0)
 
 def last(root: Path) -> Seen | None:
     """Return what the last lines say, None if there are none that can be read."""
-    lines = list(_lines(root, _TAIL_BYTES))
-    if not lines:
-        return None
-    return Seen(max(line["newest"] for line in lines), lines[-1]["changed"])
+    seen = [found for text in _texts(root, _TAIL_BYTES) if (found := _seen(text)) is not None]
+    return Seen(max(each.newest for each in seen), seen[-1].changed) if seen else None
+
+
+@lru_cache(maxsize=256)  # a commit looks at the last lines several times
+def _seen(text: bytes) -> Seen | None:
+    line = _parsed(text)
+    return None if line is None else Seen(line["newest"], line["changed"])
 
 
 def summaries(root: Path) -> dict[int, tuple[int, VersionInfo]]:
     """Return for each version that was noted the size of its manifest, and what is listed."""
     found = {}
-    for line in _lines(root, _MOST_BYTES):
-        if (info := _info(line.get("version"))) is not None:
+    for text in _texts(root, _MOST_BYTES):
+        line = _parsed(text)
+        if line is not None and (info := _info(line.get("version"))) is not None:
             found[info.number] = (line.get("size", 0), info)
     return found
 
@@ -155,11 +161,9 @@ def _spelled(line: dict[str, Any]) -> bytes:
     return json.dumps(line, sort_keys=True, separators=(",", ":")).encode()
 
 
-def _lines(root: Path, most: int) -> Iterator[dict[str, Any]]:
-    """Yield the lines that are whole, in order, among the last `most` bytes."""
-    for text in _end(root / HISTORY, most).split(b"\n"):
-        if text and (line := _parsed(text)) is not None:
-            yield line
+def _texts(root: Path, most: int) -> list[bytes]:
+    """Return the lines, in order, among the last `most` bytes; the first may be a part of one."""
+    return [text for text in _end(root / HISTORY, most).split(b"\n") if text]
 
 
 def _end(path: Path, most: int) -> bytes:

@@ -139,6 +139,15 @@ def load(root: Path, number: int) -> Manifest | None:
     return manifest
 
 
+def stamp(root: Path, number: int) -> tuple[int, int, int, int] | None:
+    """Return what tells that a version's manifest is the same file, unchanged; None without one."""
+    try:
+        found = version_path(root, number).lstat()
+    except FileNotFoundError:
+        return None
+    return number, found.st_ino, found.st_size, found.st_mtime_ns
+
+
 def unfinished(root: Path) -> list[Path]:
     """Return the manifests in the making, of live and of dead writers."""
     folder = root / UNFINISHED

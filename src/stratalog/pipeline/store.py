@@ -59,6 +59,7 @@ class Store:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.written = 0  # the last version that `commit` made, also if it was interrupted then
+        self._kept: tuple[object, Manifest] | None = None  # the last one committed, or built on
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Store:
@@ -192,7 +193,7 @@ class Store:
         self.check_current(expected)
         if not layout.is_known(self.path) and layout.unfinished_of_old(self.path):
             layout.ask_for_sweep(self.path, expected)
-        before = layout.load(self.path, expected) if expected else None
+        before = self._stored(expected) if expected else None
         if expected and before is None:  # overtaken just now, and dropped
             raise self._overtaken(expected)
         draft = Draft(self.path, before, expected + 1)
@@ -209,6 +210,7 @@ class Store:
                 self.written = draft.number
         if not is_published:
             raise self._overtaken(draft.number - 1)
+        self._kept = layout.stamp(self.path, draft.number), draft.manifest
         info = history.summary(draft.manifest)
         size = layout.manifest_bytes(self.path, draft.number)
         history.note(self.path, Seen(draft.number, layout.changed(self.path)), info, size)
@@ -220,7 +222,11 @@ class Store:
 
     def predicates(self, version: int) -> set[Predicate]:
         """Return the predicates of the relations that a version holds."""
-        return {relation.predicate for relation in self._manifest(version).relations}
+        with failures(self.path, "read the store"):
+            found = self._stored(version)
+        if found is None:
+            raise self._no_version(version)
+        return {relation.predicate for relation in found.relations}
 
     def drop(self, number: int) -> int:
         """Remove a version that is not current, and the files that no other version names.
@@ -275,6 +281,19 @@ class Store:
             note=f"version {found}, after version {number} had vanished",
         )
         self._publish(Draft(self.path, before, number + 1), lambda: again)
+
+    def _stored(self, number: int) -> Manifest | None:
+        """Return the manifest of a version to build on, None if it was dropped.
+
+        The last one is kept: while its file is the same, it is not read again.
+        """
+        stamp = layout.stamp(self.path, number)
+        if self._kept is not None and self._kept[0] == stamp:
+            return self._kept[1]
+        manifest = layout.load(self.path, number)
+        if manifest is not None:
+            self._kept = stamp, manifest
+        return manifest
 
     def _overtaken(self, expected: int) -> StoreError:
         return StoreError(

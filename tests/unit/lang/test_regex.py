@@ -13,8 +13,9 @@ from stratalog.errors import EngineError
 from stratalog.lang import effort
 from stratalog.lang.builtins_regex import matches, replaced, runner
 from stratalog.lang.regex.backtracking import Backtracking
+from stratalog.lang.regex.errors import RegexError, UnsupportedRegexError
 from stratalog.lang.regex.linear import Linear
-from stratalog.lang.regex.parse import RegexError, UnsupportedRegexError, parse
+from stratalog.lang.regex.parse import parse
 
 
 @pytest.mark.parametrize(

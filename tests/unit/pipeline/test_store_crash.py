@@ -346,7 +346,8 @@ def commit_with_little_space(path, limit):
 def fill_the_disk(folder):
     path = folder / "kb"
     assert ending(fork(template, path)) == 0
-    for limit in range(0, 1600, 200):
+    needed = (path / "versions" / "00000002.json").stat().st_size  # the next one needs as much
+    for limit in range(0, needed, needed // 8):
         assert ending(fork(commit_with_little_space, path, limit)) == KILLED, limit
         assert ending(fork(check_store, path, 2)) == 0
     assert ending(fork(commit_with_little_space, path, 1 << 20)) == 0

@@ -25,8 +25,8 @@ class ColumnarBatch(Batch):
         self.regions = regions
 
     def __len__(self) -> int:
-        listed = sum(size for _, size in self.regions.values())
-        return sum(rows.size for rows in self.rows.values()) + listed
+        size = sum([rows.size for rows in self.rows.values()])
+        return size + sum(size for _, size in self.regions.values()) if self.regions else size
 
     def __bool__(self) -> bool:
         return bool(self.rows or self.regions)

@@ -220,8 +220,8 @@ class ColumnarEngine(Undoable):
         self._backward.forget(reads)
 
     def predicates_of(self, batch: Batch) -> frozenset[Predicate]:
-        listed = frozenset(relation.predicate for relation, _ in self.listed(batch))
-        return listed | frozenset(relation.predicate for relation, _ in self.parts(batch))
+        found = [relation.predicate for relation, _ in self.parts(batch)]
+        return frozenset(found + [relation.predicate for relation, _ in self.listed(batch)])
 
     def bodies_of(
         self,

@@ -42,6 +42,8 @@ def _rows(engine: ColumnarEngine, described: FactSet) -> Rows:
     match described:
         case ColumnarBatch():
             return described.rows
+        case Minus(left, right):  # the most frequent one
+            return _keep(engine, _rows(engine, left), right, wanted=False)
         case Over():
             return _scan(engine, described, None)
         case Union(left, right):
@@ -52,8 +54,6 @@ def _rows(engine: ColumnarEngine, described: FactSet) -> Rows:
             return _scan(engine, over, left)
         case Meet(left, right):
             return _keep(engine, _rows(engine, left), right, wanted=True)
-        case Minus(left, right):
-            return _keep(engine, _rows(engine, left), right, wanted=False)
     raise TypeError(f"{described!r} is not bounded by a batch or by predicates")
 
 

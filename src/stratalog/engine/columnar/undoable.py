@@ -67,6 +67,8 @@ class Undoable(Contents):
 
     def mark(self, batch: Batch, label: Label) -> None:
         """Put a label on every fact of a batch."""
+        if not batch:
+            return
         self._mark_regions(batch, label, wanted=True)
         for relation, rows in self.parts(batch):
             if self._journal is not None and label not in SCAFFOLDING:
@@ -76,6 +78,8 @@ class Undoable(Contents):
 
     def unmark(self, batch: Batch, label: Label) -> None:
         """Take a label off every fact of a batch."""
+        if not batch:
+            return
         self._mark_regions(batch, label, wanted=False)
         for relation, rows in self.parts(batch):
             if self._journal is not None and label not in SCAFFOLDING:

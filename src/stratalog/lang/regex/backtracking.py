@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from stratalog.errors import EngineError
 from stratalog.lang import effort
+from stratalog.lang.regex.errors import UnsupportedRegexError
 from stratalog.lang.regex.parse import (
     Back,
     Choice,
@@ -23,7 +24,6 @@ from stratalog.lang.regex.parse import (
     Regex,
     Repeat,
     Sequence,
-    UnsupportedRegexError,
 )
 from stratalog.lang.regex.sets import Ranges, contains, same_but_for_case
 

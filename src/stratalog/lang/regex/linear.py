@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from stratalog.errors import EngineError
 from stratalog.lang import effort
+from stratalog.lang.regex.errors import UnsupportedRegexError
 from stratalog.lang.regex.parse import (
     Back,
     Choice,
@@ -19,7 +20,6 @@ from stratalog.lang.regex.parse import (
     Regex,
     Repeat,
     Sequence,
-    UnsupportedRegexError,
 )
 from stratalog.lang.regex.sets import ALL, Ranges
 

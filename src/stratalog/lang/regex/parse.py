@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from stratalog.lang import effort
-from stratalog.lang.builtins_values import ExpressionError
+from stratalog.lang.regex.errors import RegexError, UnsupportedRegexError
 from stratalog.lang.regex.sets import (
     ALL,
     CATEGORIES,
@@ -35,18 +35,6 @@ _SEVERAL = frozenset("sSdDwWiIcC")
 _DIGITS = frozenset("0123456789")
 _RESERVED = frozenset("?*+{}]")
 _MANY = 10**9
-
-
-class RegexError(ExpressionError):
-    """A pattern, flags or a replacement that XPath does not allow, or that is not supported."""
-
-    is_supported = True
-
-
-class UnsupportedRegexError(RegexError):
-    """A pattern that XPath allows and Stratalog does not run."""
-
-    is_supported = False
 
 
 @dataclass(frozen=True, slots=True)
