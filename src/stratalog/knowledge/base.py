@@ -14,7 +14,7 @@ import numpy as np
 from stratalog.errors import DataError, StoreError, StratalogError
 from stratalog.facts.labels import E, I
 from stratalog.facts.sets import FactSet
-from stratalog.knowledge import accounts, asking, frames, moving, persist, streaming, updating
+from stratalog.knowledge import accounts, asking, frames, streaming, updating
 from stratalog.knowledge.absent import BusyHost, ClosedHost
 from stratalog.knowledge.adapters import Host, Ids
 from stratalog.knowledge.amounts import duration
@@ -32,7 +32,6 @@ from stratalog.lang.syntax import TRIPLE, Declaration, Predicate, Program
 from stratalog.lang.values import term_of
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.files import ReadReport
-from stratalog.pipeline.store import Store, VersionInfo
 from stratalog.pipeline.write import Target, Written, write_ntriples
 from stratalog.plan.program import predicates_of
 from stratalog.plan.rules import Plan
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from stratalog.knowledge.running import Stream
+    from stratalog.pipeline.store import Store, VersionInfo
 
 SEVERAL_ARITIES = "D321"
 
@@ -284,7 +284,9 @@ class KnowledgeBase:
         check_path("directory", directory)
         check_text("note", note)
         with self._turns.writing("save"):
-            return persist.save(self, directory, note)
+            from stratalog.knowledge.persist import save  # loaded for stores alone
+
+            return save(self, directory, note)
 
     @property
     def version(self) -> int:
@@ -298,7 +300,9 @@ class KnowledgeBase:
     def refresh(self) -> int:
         """Move on to the current version of the store; return its number."""
         with self._turns.writing("refresh"):
-            return moving.move_on(self)
+            from stratalog.knowledge.moving import move_on
+
+            return move_on(self)
 
     def _bound_store(self) -> Store:
         if self._store is None:

@@ -141,12 +141,6 @@ def _origins(kb: KnowledgeBase) -> list[list[Any]]:
     return [[*predicate, origin] for predicate, origin in sorted(kb._origins.items())]
 
 
-def check_current(kb: KnowledgeBase) -> None:
-    """Refuse to update what is no longer the current version of its store."""
-    if kb._store is not None:
-        kb._store.check_current(kb._version)
-
-
 def commit_update(
     kb: KnowledgeBase,
     outcome: Outcome,
