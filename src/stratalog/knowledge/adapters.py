@@ -222,8 +222,11 @@ def costs_of(profiles: Mapping[int, RuleProfile]) -> Costs:
 
 def _together(batches: Iterable[ColumnarBatch]) -> ColumnarBatch:
     """Return the union of batches."""
+    parts = list(batches)
+    if len(parts) == 1:
+        return parts[0]
     rows: dict[int, list[Ids]] = defaultdict(list)
-    for batch in batches:
+    for batch in parts:
         for number, found in batch.rows.items():
             rows[number].append(found)
     return ColumnarBatch(

@@ -88,8 +88,9 @@ def read_given(kb: KnowledgeBase, wish: Wish, edit: Edit, report: Reporter) -> G
     gone = _read(kb, wish.delete, edit.deleted, report, account)
     stored = list(as_stored(kb._plan, gone, dictionary))
     asked = sum(distinct(columns, size) for _, columns, size in stored)
-    known = [_known(each, constants) for each in stored]
+    known = stored
     if dictionary.checkpoint() != constants:
+        known = [_known(each, constants) for each in stored]
         dictionary.truncate(constants)
         kb._host.drop([])  # an engine that has looked at new constants forgets them
     new = _read(kb, wish.insert, edit.inserted, report, account)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -60,7 +60,8 @@ def read_facts(
         ReadOptions(options.graphs, options.header, options.on_bad_input, watch, report.pause),
         account,
     )
-    with _watched(dictionary, account):
+    outer = dictionary.watch
+    with nullcontext() if outer is None else _watched(outer, dictionary, account):
         encoded = read_all(facts, context, spark)
         _add_program_facts(program.facts, encoded, dictionary)
     encoded.warnings[:0] = choice.warnings
@@ -69,12 +70,10 @@ def read_facts(
 
 
 @contextmanager
-def _watched(dictionary: Dictionary, account: ReadReport) -> Iterator[None]:
+def _watched(
+    outer: Callable[[int], None], dictionary: Dictionary, account: ReadReport
+) -> Iterator[None]:
     """Count the facts that are being read among what takes memory."""
-    outer = dictionary.watch
-    if outer is None:
-        yield
-        return
     dictionary.watch = lambda more: outer(more + account.encoded_bytes)
     account.watch = lambda: outer(account.encoded_bytes)
     try:

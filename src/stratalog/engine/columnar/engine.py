@@ -220,6 +220,8 @@ class ColumnarEngine(Undoable):
         self._backward.forget(reads)
 
     def predicates_of(self, batch: Batch) -> frozenset[Predicate]:
+        if not batch:
+            return frozenset()
         found = [relation.predicate for relation, _ in self.parts(batch)]
         return frozenset(found + [relation.predicate for relation, _ in self.listed(batch)])
 
@@ -357,6 +359,8 @@ class ColumnarEngine(Undoable):
 
     def _only(self, batch: Batch, wanted: Callable[[Predicate], bool]) -> ColumnarBatch:
         """Return the facts of a batch whose predicate is wanted."""
+        if not batch:
+            return NOTHING
         return ColumnarBatch(
             {r.number: rows for r, rows in self.parts(batch) if wanted(r.predicate)},
             {r.number: region for r, region in self.listed(batch) if wanted(r.predicate)},
@@ -366,7 +370,7 @@ class ColumnarEngine(Undoable):
         self, delta: Batch | None, label: Label, index: RuleIndex | None = None
     ) -> frozenset[Predicate]:
         """Mark the delta and let scans read it; return its predicates."""
-        if delta is None:
+        if not delta:
             return frozenset()
         self.mark(self._marked(delta, index), label)
         is_negated = label is DELTA_NEGATED
@@ -377,7 +381,7 @@ class ColumnarEngine(Undoable):
         return self.predicates_of(delta)
 
     def _end(self, delta: Batch | None, label: Label, index: RuleIndex | None = None) -> None:
-        if delta is not None:
+        if delta:
             self.unmark(self._marked(delta, index), label)
 
     def _marked(self, delta: Batch, index: RuleIndex | None) -> Batch:

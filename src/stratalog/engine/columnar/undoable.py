@@ -95,6 +95,8 @@ class Undoable(Contents):
 
     def change_count(self, batch: Batch, count: Count, change: int) -> None:
         """Raise or lower the named count of each fact of a batch."""
+        if not batch:
+            return
         for relation, rows in self.parts(batch):
             most = self._remember_counts(relation, rows, count)
             if not relation.is_wide and most + change > np.iinfo(np.int32).max:
