@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase
     from stratalog.knowledge.build import materialise
     from stratalog.knowledge.changes import Changes
-    from stratalog.knowledge.persist import open_store as open  # noqa: A004  # sl.open(directory)
+    from stratalog.knowledge.opening import open_store as open  # noqa: A004  # sl.open(directory)
     from stratalog.lang.values import IRI, BNode, Literal
 
 __version__ = "0.1.0"
@@ -47,7 +47,7 @@ _WHERE = {
     "Changes": ("stratalog.knowledge.changes", "Changes"),
     "KnowledgeBase": ("stratalog.knowledge.base", "KnowledgeBase"),
     "materialise": ("stratalog.knowledge.build", "materialise"),
-    "open": ("stratalog.knowledge.persist", "open_store"),
+    "open": ("stratalog.knowledge.opening", "open_store"),
 }
 
 

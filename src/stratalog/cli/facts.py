@@ -54,7 +54,7 @@ def _command(  # noqa: PLR0913  # the contract's options
     version: o.Version = None,
     quiet: o.Quiet = False,
 ) -> None:
-    from stratalog.knowledge.persist import open_store
+    from stratalog.knowledge.opening import open_store
 
     if explicit and derived:
         raise typer.BadParameter("--explicit and --derived exclude each other; neither means both")

@@ -44,7 +44,7 @@ def _command(  # noqa: PLR0913  # the contract's options
     timeout: o.Timeout = None,
     quiet: o.Quiet = False,
 ) -> None:
-    from stratalog.knowledge.persist import open_store
+    from stratalog.knowledge.opening import open_store
 
     form = Form(chosen_format(data_format, output), limit, header=header, in_order=in_order)
     note_first_run(quiet)

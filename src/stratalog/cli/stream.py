@@ -129,7 +129,7 @@ def _run(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    from stratalog.knowledge.persist import open_store
+    from stratalog.knowledge.opening import open_store
 
     begun = time.perf_counter()
     kb = open_store(store, progress=False, **given)

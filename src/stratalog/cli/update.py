@@ -135,7 +135,7 @@ def _update(
 ) -> tuple[KnowledgeBase, int, Changes]:
     """Return the knowledge base, its version before the update, and what changed."""
     from stratalog.knowledge.given import check_spark_is_asked_for
-    from stratalog.knowledge.persist import open_store
+    from stratalog.knowledge.opening import open_store
 
     try:
         with listening() as printer:

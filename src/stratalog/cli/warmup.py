@@ -82,7 +82,7 @@ def exercise(folder: Path) -> None:
     import numpy as np
 
     from stratalog.knowledge.build import materialise
-    from stratalog.knowledge.persist import open_store
+    from stratalog.knowledge.opening import open_store
     from stratalog.pipeline.dictionary import Dictionary
 
     (folder / "edge.csv").write_text("a,b\nb,c\nc,a\nc,d\n")

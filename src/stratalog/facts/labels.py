@@ -27,3 +27,6 @@ LABELS = 12
 
 STORED = (E, I, X)
 """The marks that outlive a run; all others are scaffolding of one algorithm."""
+
+STORED_MARKS = sum(1 << label.bit for label in STORED)
+"""Those marks in a label word."""

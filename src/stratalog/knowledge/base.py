@@ -14,7 +14,7 @@ import numpy as np
 from stratalog.errors import DataError, StoreError, StratalogError
 from stratalog.facts.labels import E, I
 from stratalog.facts.sets import FactSet
-from stratalog.knowledge import accounts, asking, frames, streaming, updating
+from stratalog.knowledge import accounts, asking, frames, persist, streaming, updating
 from stratalog.knowledge.absent import BusyHost, ClosedHost
 from stratalog.knowledge.adapters import Host, Ids
 from stratalog.knowledge.amounts import duration
@@ -284,9 +284,7 @@ class KnowledgeBase:
         check_path("directory", directory)
         check_text("note", note)
         with self._turns.writing("save"):
-            from stratalog.knowledge.persist import save  # loaded for stores alone
-
-            return save(self, directory, note)
+            return persist.save(self, directory, note)
 
     @property
     def version(self) -> int:

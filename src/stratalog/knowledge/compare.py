@@ -9,7 +9,7 @@ import numpy as np
 from stratalog.facts.labels import I
 from stratalog.knowledge.adapters import Ids
 from stratalog.knowledge.base import KnowledgeBase
-from stratalog.knowledge.persist import open_store
+from stratalog.knowledge.opening import open_store
 from stratalog.knowledge.rows import distinct
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stratalog.facts.interrupts import delivered
-from stratalog.knowledge import persist
+from stratalog.knowledge.opening import open_store
 from stratalog.knowledge.reading import settle
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def move_on(kb: KnowledgeBase) -> int:
     store, limits = kb._bound_store(), kb._host.limits
     if store.version != kb._version:
         with delivered():
-            new = persist.open_store(store.path, **kb._given)
+            new = open_store(store.path, **kb._given)
         new.set_timeout(limits.timeout)
         with kb._turns.touching():
             _become(kb, new)

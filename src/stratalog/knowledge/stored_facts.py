@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from stratalog.facts.labels import STORED, E, I
+from stratalog.facts.labels import STORED_MARKS, E, I
 from stratalog.knowledge.adapters import Counts, Ids, Labels, Saved
 from stratalog.lang.syntax import TRIPLE, Predicate
 from stratalog.pipeline.dictionary import IRI_INDEX, Dictionary
@@ -27,7 +27,6 @@ from stratalog.pipeline.store import StoredRelations
 from stratalog.plan.rules import Plan
 
 PIECE = 1 << 16  # numbers that are checked and copied while the cache has them
-STORED_MARKS = sum(1 << label.bit for label in STORED)
 
 Numbers = npt.NDArray[np.signedinteger[Any]]
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from stratalog.facts.limits import full_memory_explained
+from stratalog.knowledge import persist
 from stratalog.knowledge.accounts import Totals, profile_of, run_account, totals
 from stratalog.knowledge.adapters import Encoded
 from stratalog.knowledge.changes import ChangedFacts, ChangedTables, Changes, visible_facts
@@ -62,8 +63,7 @@ def run(kb: KnowledgeBase, wish: Wish, mark: Mark | None = None) -> Changes:
 
 def apply(kb: KnowledgeBase, wish: Wish, mark: Mark | None = None) -> Changes:
     """Do an update in a writer's turn, which the caller has."""
-    if kb._store is not None:
-        kb._store.check_current(kb._version)
+    persist.check_current(kb)
     with _begun(kb, wish) as (transaction, done):
         done.reason(transaction)
         is_kept = done.is_needed or mark is not None
@@ -208,10 +208,8 @@ class _Done:
         self._report("save", str(kb._store.path))
         begun, before = time.perf_counter(), kb._version
         streams = None if mark is None else mark(self.changes())
-        from stratalog.knowledge.persist import commit_update
-
         try:
-            commit_update(kb, self._outcome, self._profile, streams)
+            persist.commit_update(kb, self._outcome, self._profile, streams)
         finally:
             if kb._version > before:
                 transaction.keep()

@@ -18,8 +18,8 @@ from stratalog.pipeline.documents import OddDocumentError
 from stratalog.pipeline.footers import FOREIGN, Footer, Group, read_footer
 from stratalog.pipeline.ordinary import damaged
 from stratalog.pipeline.page_headers import DATA_PAGE, DICTIONARY_PAGE, Page, pages
+from stratalog.pipeline.parts import ROWS_PER_GROUP
 
-ROWS_PER_GROUP = 1 << 20
 TEXT = "text"
 PLAIN_ENCODING = 0
 

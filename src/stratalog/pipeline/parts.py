@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import zlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stratalog.pipeline.manifest import FilePart
 from stratalog.pipeline.ordinary import damaged, mapped
-from stratalog.pipeline.parquet_check import ROWS_PER_GROUP, Checked, check_texts, checked
 from stratalog.pipeline.replay import last_of_each, replay
 from stratalog.pipeline.snapshot import COUNTS, DICTIONARY_SCHEMA, relation_schema
 
+if TYPE_CHECKING:
+    from stratalog.pipeline.parquet_check import Checked
+
 DATA = "data"
+ROWS_PER_GROUP = 1 << 20
 FEW_ROWS = 1 << 15  # they are unpacked before threads have begun
 _REPEATING = ["kind", "label", *COUNTS]  # few values, so a dictionary of them is small
 
@@ -65,6 +69,8 @@ def read_bytes(root: Path, part: FilePart) -> pa.Buffer:
 
 def read_dictionary(root: Path, files: tuple[FilePart, ...]) -> pa.Table:
     """Return the constants; a constant's id is its row."""
+    from stratalog.pipeline.parquet_check import check_texts
+
     names = DICTIONARY_SCHEMA.names
     found = [_checked(root, file, names) for file in files]
     check_texts(found, sum(file.bytes for file in files), root / DATA)
@@ -118,6 +124,8 @@ def _concatenate(parts: list[pa.Table], schema: pa.Schema) -> pa.Table:
 
 
 def _checked(root: Path, part: FilePart, names: list[str]) -> Checked:
+    from stratalog.pipeline.parquet_check import checked  # loaded where a store is read
+
     return checked(read_bytes(root, part), names, part.rows, root / part.path)
 
 
