@@ -42,7 +42,7 @@ class Wish:
 
     def drawn(self) -> Wish:
         """Return the same with all rows made that functions of the user make one by one."""
-        if not (_is_made(self.insert) or _is_made(self.delete)):
+        if not any(_is_made(facts) for facts in (self.insert, self.delete) if facts is not None):
             return self
         with delivered():
             return replace(self, insert=_drawn(self.insert), delete=_drawn(self.delete))

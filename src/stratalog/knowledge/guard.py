@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import TracebackType
 from typing import TYPE_CHECKING, cast
 
 from stratalog.errors import EngineError
@@ -15,33 +16,44 @@ from stratalog.knowledge.options import available_memory
 from stratalog.knowledge.progress import plural
 from stratalog.lang.effort import digits_up_to
 from stratalog.lang.syntax import TRIPLE, Predicate
+from stratalog.pipeline.facts import BYTES_PER_ID
 
 if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase
 
 BYTES_PER_CELL = 12  # its number, and the least that a value takes in a table
-BYTES_PER_ID = 4
 SMALL = 64 << 20  # bytes that are taken without asking
 
 TORN = "the knowledge base was interrupted by a second Ctrl-C amid a change, and is closed"
 
 
-@contextmanager
-def whole(kb: KnowledgeBase, doing: str) -> Iterator[None]:
+class whole:  # noqa: N801  # used like a function
     """Give coded errors and the limit of digits to what may change facts or constants.
 
     The caller has the engine. A second Ctrl-C closes the knowledge base: it may be half changed.
     """
-    with (
-        full_memory_explained(doing),
-        digits_up_to(kb._options.max_digits),  # noqa: SLF001  # this module and base.py are one
-    ):
-        try:
-            yield
-        except BaseException:
-            if was_forced():
-                _close(kb)
-            raise
+
+    __slots__ = ("_digits", "_explained", "_kb")
+
+    def __init__(self, kb: KnowledgeBase, doing: str) -> None:
+        self._kb = kb
+        self._explained = full_memory_explained(doing)
+        self._digits = digits_up_to(kb._options.max_digits)  # noqa: SLF001  # one with base.py
+
+    def __enter__(self) -> None:
+        self._explained.__enter__()
+        self._digits.__enter__()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is not None and was_forced():
+            _close(self._kb)
+        self._digits.__exit__(kind, error, trace)
+        self._explained.__exit__(kind, error, trace)
 
 
 @contextmanager

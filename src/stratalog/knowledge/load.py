@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -69,17 +69,23 @@ def read_facts(
     return encoded
 
 
-@contextmanager
-def _watched(
-    outer: Callable[[int], None], dictionary: Dictionary, account: ReadReport
-) -> Iterator[None]:
+class _watched:  # noqa: N801  # used like a function
     """Count the facts that are being read among what takes memory."""
-    dictionary.watch = lambda more: outer(more + account.encoded_bytes)
-    account.watch = lambda: outer(account.encoded_bytes)
-    try:
-        yield
-    finally:
-        dictionary.watch, account.watch = outer, None
+
+    __slots__ = ("_account", "_dictionary", "_outer")
+
+    def __init__(
+        self, outer: Callable[[int], None], dictionary: Dictionary, account: ReadReport
+    ) -> None:
+        self._outer, self._dictionary, self._account = outer, dictionary, account
+
+    def __enter__(self) -> None:
+        outer, account = self._outer, self._account
+        self._dictionary.watch = lambda more: outer(more + account.encoded_bytes)
+        account.watch = lambda: outer(account.encoded_bytes)
+
+    def __exit__(self, *error: object) -> None:
+        self._dictionary.watch, self._account.watch = self._outer, None
 
 
 def check_spark_is_used(facts: object, options: Options, program: Program) -> None:

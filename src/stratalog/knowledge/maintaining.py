@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from stratalog.facts.engine import Engine
@@ -112,9 +112,7 @@ class _Watch:
         self._maintenance = maintenance
         self._report = report
         self._changed = changed
-        self._endless = Endless(kb._options)
-        self._begun = 0
-        self.rounds = Rounds(kb._host.engine, self._notice)
+        self.rounds = Rounds(kb._host.engine, partial(_notice, kb, report))
         self.done: list[dict[str, Any]] = [
             {"predicates": self._names(s), "algorithm": "rematerialise", "why": "other rules"}
             for s in changed
@@ -141,7 +139,7 @@ class _Watch:
     def _maintain(
         self, engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChanges
     ) -> Changed:
-        self._begun = self.rounds.count
+        self.rounds.start()
         begun = time.perf_counter()
         chooser = self._kb._maintenance
         changed, choice = chooser.choose(self._maintenance, engine, stratum, changes)
@@ -151,7 +149,7 @@ class _Watch:
                     "predicates": self._names(stratum),
                     "algorithm": choice.algorithm,
                     "why": choice.why,
-                    "rounds": self.rounds.count - self._begun,
+                    "rounds": self.rounds.of_stratum,
                     "deleted": len(changed.deleted),
                     "added": len(changed.added),
                     "seconds": time.perf_counter() - begun,
@@ -159,18 +157,18 @@ class _Watch:
             )
         return changed
 
-    def _notice(self, batch: Batch) -> None:
-        """Tell of a round, and stop a recursion that makes values without end."""
-        rounds = self.rounds.count - self._begun
-        self._report("reason", f"round {rounds} of a stratum, {len(batch):,} facts")
-        if rounds > MOST_ROUNDS_WITH_BIND:
-            here = self._kb._host.engine.predicates_of(batch)
-            for stratum in self._kb._plan.strata:
-                if here & stratum.predicates:
-                    self._endless.check(stratum, rounds)
-
     def _names(self, stratum: Stratum) -> list[str]:
         return list(_shown(stratum.predicates, self._kb._program.prefixes))
+
+
+def _notice(kb: KnowledgeBase, report: Reporter, rounds: int, batch: Batch) -> None:
+    """Tell of a round, and stop a recursion that makes values without end."""
+    report("reason", f"round {rounds} of a stratum, {len(batch):,} facts")
+    if rounds > MOST_ROUNDS_WITH_BIND:
+        here = kb._host.engine.predicates_of(batch)
+        for stratum in kb._plan.strata:
+            if here & stratum.predicates:
+                Endless(kb._options).check(stratum, rounds)
 
 
 @lru_cache(maxsize=1024)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Self
 
 from stratalog.knowledge.terminal import shown_on, visible
 
@@ -23,7 +22,13 @@ INTERVAL = 0.1  # seconds between two updates of the line
 
 
 class Reporter:
-    """Told what is being done and what has been done; this one says nothing."""
+    """Told what is being done and what has been done until a block ends; this one says nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
 
     def __call__(self, stage: str, detail: str) -> None:
         """Hear what a stage is doing."""
@@ -37,20 +42,17 @@ class Reporter:
     def pause(self) -> None:
         """Hear that facts are being read, and others may use the dictionary for a moment."""
 
+    def stop(self) -> None:
+        """Leave nothing on the terminal that would have to be removed later."""
 
-@contextmanager
-def reporter(progress: Callable[[str, str], None] | bool | str | None) -> Iterator[Reporter]:
-    """Yield what shows the progress: the user's function, a status line, a list, or nothing."""
+
+def reporter(progress: Callable[[str, str], None] | bool | str | None) -> Reporter:
+    """Return what shows the progress: the user's function, a status line, a list, or nothing."""
     if callable(progress):
-        yield _Told(progress)
-    elif progress is False or not (progress or _is_watched()):
-        yield Reporter()
-    else:
-        line = _StatusLine(lists=progress == STAGES, watched=_is_watched() or progress is True)
-        try:
-            yield line
-        finally:
-            line.stop()
+        return _Told(progress)
+    if progress is False or not (progress or _is_watched()):
+        return Reporter()
+    return _StatusLine(lists=progress == STAGES, watched=_is_watched() or progress is True)
 
 
 def plural(amount: int, word: str) -> str:
@@ -125,7 +127,6 @@ class _StatusLine(Reporter):
             print(told, file=sys.stderr, flush=True)  # noqa: T201
 
     def stop(self) -> None:
-        """Remove the line."""
         if self._status is not None:
             self._status.stop()  # type: ignore[attr-defined]
             self._status = None

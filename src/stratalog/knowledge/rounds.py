@@ -18,12 +18,25 @@ MOST_ROUNDS_WITH_BIND = 100_000
 
 
 class Rounds:
-    """An engine that also counts rounds: each marks the facts that it deletes or adds, once."""
+    """An engine that also counts rounds: each marks the facts that it deletes or adds, once.
 
-    def __init__(self, engine: Engine[PlannedRule], notice: Callable[[Batch], None]) -> None:
+    `notice` is told how many there were since the last `start`, and what this one marks.
+    """
+
+    def __init__(self, engine: Engine[PlannedRule], notice: Callable[[int, Batch], None]) -> None:
         self._engine = engine
         self._notice = notice
+        self._begun = 0
         self.count = 0
+
+    def start(self) -> None:
+        """Let the rounds of another stratum begin."""
+        self._begun = self.count
+
+    @property
+    def of_stratum(self) -> int:
+        """How many rounds there were since the last `start`."""
+        return self.count - self._begun
 
     @property
     def engine(self) -> Engine[PlannedRule]:
@@ -38,7 +51,7 @@ class Rounds:
     def mark(self, batch: Batch, label: Label) -> None:
         if label in (D, A) and batch:
             self.count += 1
-            self._notice(batch)
+            self._notice(self.count - self._begun, batch)
         self._engine.mark(batch, label)
 
 

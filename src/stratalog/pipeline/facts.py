@@ -14,6 +14,7 @@ from stratalog.pipeline.files import ReadReport
 Ids = npt.NDArray[np.uint32]
 
 TABLE, TEXT, RDF = "table", "text", "rdf"
+BYTES_PER_ID = np.dtype(np.uint32).itemsize
 
 
 @dataclass(slots=True)
@@ -49,7 +50,7 @@ class EncodedFacts:
         if size:
             relation.blocks.append(list(columns))
             relation.size += size
-            self.report.took(sum(column.nbytes for column in columns))
+            self.report.took(size * len(columns) * BYTES_PER_ID)
 
     def extend(self, other: EncodedFacts) -> None:
         """Append all facts of `other`, and its warnings."""

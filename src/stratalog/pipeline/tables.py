@@ -36,6 +36,8 @@ class Vocabulary:
 
     def declared(self, name: str) -> list[Declaration]:
         """Return the declarations of a name, the widest first; only an IRI can have several."""
+        if not self.declarations:
+            return []
         wanted, arity = split_arity(name)
         found = [each for each in self.declarations if each.predicate.name == wanted]
         found = [each for each in found if arity in {"", str(each.predicate.arity)}]

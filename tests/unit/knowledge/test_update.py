@@ -1,7 +1,9 @@
 """Updates of a knowledge base: what they mean, what they tell, and that they are all or nothing."""
 
+import gc
 import logging
 import threading
+import weakref
 from decimal import Decimal
 
 import pandas as pd
@@ -561,3 +563,22 @@ def test_the_most_facts_are_the_most_there_can_be(engine, modules):
 
 def range_of(first, size):
     return [(n,) for n in range(first, first + size)]
+
+
+def test_an_update_leaves_nothing_for_the_garbage_collector(engine):
+    kb = sl.materialise(PATHS, {"edge": EDGES}, engine=engine)
+    begun: list[weakref.ref[object]] = []
+
+    class Followed(maintaining.Rounds):
+        def __init__(self, *given: object) -> None:
+            super().__init__(*given)
+            begun.append(weakref.ref(self))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(maintaining, "Rounds", Followed)
+        gc.disable()
+        try:
+            kb.update(insert={"edge": [("d", "f")]}, delete={"edge": EDGES[:1]})
+            assert [each() for each in begun] == [None]
+        finally:
+            gc.enable()

@@ -16,7 +16,7 @@ from stratalog.kernels import marks
 Counts = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Counts:
     """Counts of some rows, as they were."""
 
@@ -29,7 +29,7 @@ class _Counts:
         self.relation.counts[self.count][self.rows] = self.before
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Marks:
     """Rows that were given a mark, or lost one."""
 
@@ -46,7 +46,7 @@ class _Marks:
             marks.clear_bits(self.relation.labels, self.rows, keep)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Edges:
     """A change of the edges of a relation's closure."""
 
