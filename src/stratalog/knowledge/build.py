@@ -30,7 +30,6 @@ from stratalog.lang.syntax import Atom, Predicate, Program
 from stratalog.lang.terms import SAME_AS
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.facts import EncodedFacts
-from stratalog.pipeline.publish import check_target
 from stratalog.plan.program import plan_program
 from stratalog.plan.rules import Plan
 from stratalog.reason import seminaive
@@ -66,8 +65,7 @@ def _materialise(given: object, facts: object, options: Options, report: Reporte
     warnings = [str(warning) for warning in check(program)]
     warnings += _equality_warnings(program, options)
     if options.publish is not None:
-        check_target(options.publish, options.store)
-        report.list_stages()
+        _prepare_to_publish(options, report)
     check_spark_is_used(facts, options, program)
     dictionary = Dictionary()
     dictionary.max_digits = options.max_digits
@@ -109,6 +107,14 @@ def _materialise(given: object, facts: object, options: Options, report: Reporte
     report.finish("reason", derived, time.perf_counter() - read)
     _keep(kb, options, report)
     return kb
+
+
+def _prepare_to_publish(options: Options, report: Reporter) -> None:
+    from stratalog.pipeline.publish import check_target
+
+    assert options.publish is not None  # noqa: S101  # the caller has asked
+    check_target(options.publish, options.store)
+    report.list_stages()
 
 
 def _on_spark(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from stratalog.errors import EngineError, StratalogError
 from stratalog.facts.labels import E
 from stratalog.facts.limits import Limits
-from stratalog.knowledge.adapters import ColumnarHost, Host, ReferenceHost
+from stratalog.knowledge.adapters import ColumnarHost, Host
 from stratalog.knowledge.options import Options, available_memory, usual_threads
 from stratalog.knowledge.reader import open_session
 from stratalog.pipeline.dictionary import Dictionary
@@ -45,6 +45,8 @@ def make_host(options: Options, dictionary: Dictionary, facts: int = 0) -> Host:
     limits = Limits(memory, options.max_facts, options.timeout)
     watch_constants(dictionary, limits, "a rule that makes constants")
     if choice.engine == "reference":
+        from stratalog.knowledge.reference_host import ReferenceHost
+
         host: Host = ReferenceHost(dictionary, limits)
     elif choice.engine == "spark":
         host = spark_host(options, dictionary, limits)

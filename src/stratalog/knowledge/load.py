@@ -20,8 +20,7 @@ from stratalog.lang.syntax import TRIPLE, Atom, Predicate, Program
 from stratalog.lang.terms import IRI_KIND, RDF_TYPE, Term
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.facts import EncodedFacts
-from stratalog.pipeline.files import ReadReport
-from stratalog.pipeline.local import ReadOptions
+from stratalog.pipeline.files import ReadOptions, ReadReport
 from stratalog.plan.program import predicates_of
 from stratalog.plan.rules import Plan
 from stratalog.plan.triples import is_triple_shaped

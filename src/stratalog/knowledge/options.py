@@ -255,8 +255,8 @@ def available_memory() -> int | None:
     amounts = []
     meminfo = Path("/proc/meminfo")
     if meminfo.exists():
-        fields = dict(line.split(":", 1) for line in meminfo.read_text().splitlines())
-        amounts.append(int(fields["MemAvailable"].split()[0]) * 1024)
+        told = meminfo.read_text().partition("MemAvailable:")[2]
+        amounts.append(int(told.split(maxsplit=1)[0]) * 1024)
     limit = Path("/sys/fs/cgroup/memory.max")
     used = Path("/sys/fs/cgroup/memory.current")
     if limit.exists() and used.exists() and limit.read_text().strip() != "max":

@@ -16,15 +16,16 @@ from stratalog.lang.names import table_name
 from stratalog.lang.syntax import Declaration
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.facts import EncodedFacts
-from stratalog.pipeline.files import COMPRESSIONS, FORMATS, ReadReport
+from stratalog.pipeline.files import COMPRESSIONS, FORMATS, ReadOptions, ReadReport
 from stratalog.pipeline.known import encode_known
-from stratalog.pipeline.local import Item, ReadOptions
 from stratalog.pipeline.objects import encode_facts
 from stratalog.pipeline.paths import Finder, is_remote
 from stratalog.pipeline.tables import Vocabulary
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from stratalog.pipeline.local import Item
 
 _SUFFIXES = "|".join(suffix[1:] for suffix in (*FORMATS, *COMPRESSIONS))
 _TABLE = re.compile(rf"[^\W\d]\w*(?:\.(?!(?:{_SUFFIXES})$)[^\W\d]\w*){{0,2}}")

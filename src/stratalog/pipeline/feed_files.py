@@ -27,10 +27,10 @@ from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.documents import OddDocumentError, parse_json
 from stratalog.pipeline.facts import EncodedFacts
 from stratalog.pipeline.feed import ACCOUNT, CHANGE_TYPE, COMMIT_VERSION, Feed, feed_of
-from stratalog.pipeline.files import COMPRESSIONS, format_of, open_bytes
+from stratalog.pipeline.files import COMPRESSIONS, ReadOptions, format_of, open_bytes
 from stratalog.pipeline.naming import plain_names
 from stratalog.pipeline.paths import DataFile, Finder, is_remote, not_there
-from stratalog.pipeline.reading import Context, ReadOptions, add_block, file_blocks
+from stratalog.pipeline.reading import Context, add_block, file_blocks
 from stratalog.pipeline.tables import Vocabulary
 
 INDEX = "_stratalog.json"

@@ -45,6 +45,27 @@ class BadLine(NamedTuple):
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How files are read; `progress` is told a path, and the bytes read and to be read in all."""
+
+    graphs: str = "drop"  # or "keep"
+    header: bool = False
+    on_bad_input: str = "error"  # or "skip"
+    progress: Callable[[str, int, int], None] | None = None
+    pause: Callable[[], None] | None = None  # called between blocks: others may use the dictionary
+
+    @property
+    def skip(self) -> bool:
+        """Whether bad rows are counted instead of raised."""
+        return self.on_bad_input == "skip"
+
+    def between(self) -> None:
+        """Let others use the dictionary, between two blocks."""
+        if self.pause is not None:
+            self.pause()
+
+
 @dataclass(slots=True)
 class ReadReport:
     """What reading did, over any number of files.

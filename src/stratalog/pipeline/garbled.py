@@ -19,21 +19,28 @@ def garbled_rows(values: Any) -> Mask | None:  # noqa: ANN401  # Arrow has no ty
     """Return which texts of a plain array without nulls are garbled, None if there are none."""
     if not len(values) or not is_text(values.type):
         return None
-    text, offsets = _buffers(values)
-    if not text.size or int(text.max()) < FIRST_BEYOND_ASCII:
+    values = values.cast(pa.large_string())
+    if _is_ascii(values):
         return None
     try:
         values.validate(full=True)
     except pa.ArrowInvalid:
-        return _found(text, offsets)
+        return _found(*_buffers(values))
     return None
+
+
+def _is_ascii(values: Any) -> bool:  # noqa: ANN401
+    _, raw, data = values.buffers()
+    offsets = np.frombuffer(raw, np.int64)
+    begin, end = offsets[values.offset], offsets[values.offset + len(values)]
+    text = np.frombuffer(data, np.uint8)[begin:end] if begin < end else None
+    return text is None or int(text.max()) < FIRST_BEYOND_ASCII
 
 
 def _buffers(values: Any) -> tuple[Bytes, Offsets]:  # noqa: ANN401
     """Return the bytes of all texts, and where each begins among them."""
-    wide = values.cast(pa.large_string())
-    _, raw, data = wide.buffers()
-    offsets = np.frombuffer(raw, np.int64)[wide.offset :][: len(wide) + 1]
+    _, raw, data = values.buffers()
+    offsets = np.frombuffer(raw, np.int64)[values.offset :][: len(values) + 1]
     return writable_view(data)[offsets[0] : offsets[-1]], offsets - offsets[0]
 
 

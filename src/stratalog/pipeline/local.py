@@ -11,9 +11,9 @@ from stratalog.errors import DataError
 from stratalog.lang.syntax import Declaration
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.facts import EncodedFacts
-from stratalog.pipeline.files import ReadReport, open_bytes
+from stratalog.pipeline.files import ReadOptions, ReadReport, open_bytes
 from stratalog.pipeline.paths import DataFile, Finder
-from stratalog.pipeline.reading import Context, ReadOptions, add_block, file_blocks
+from stratalog.pipeline.reading import Context, add_block, file_blocks
 from stratalog.pipeline.table_files import TABLE_FORMATS, table_blocks
 from stratalog.pipeline.tables import Vocabulary
 

@@ -17,8 +17,7 @@ from stratalog.lang.syntax import Declaration
 from stratalog.pipeline.convert import PythonColumn
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.facts import EncodedFacts
-from stratalog.pipeline.files import ReadReport
-from stratalog.pipeline.local import ReadOptions, read_items
+from stratalog.pipeline.files import ReadOptions, ReadReport
 from stratalog.pipeline.tables import Block, Source, Vocabulary, block_of, encode_block, fed_by
 
 TABLES_HELP = (
@@ -56,7 +55,7 @@ def _add(
         for key, rows in facts.items():
             _add_named(key, rows, found, vocabulary, dictionary, options)
     elif isinstance(facts, str | os.PathLike):
-        read_items([(None, facts)], found, vocabulary, dictionary, options)
+        _read_file(None, facts, found, vocabulary, dictionary, options)
     elif isinstance(facts, EncodedFacts):
         found.extend(facts)
     elif isinstance(facts, list | tuple):
@@ -78,7 +77,7 @@ def _add_named(
         raise DataError("D307", f"{key!r} is not the name of a predicate", help=TABLES_HELP)
     name = table_name(key, vocabulary.prefixes)
     if isinstance(rows, str | os.PathLike):
-        read_items([(name, rows)], found, vocabulary, dictionary, options)
+        _read_file(name, rows, found, vocabulary, dictionary, options)
         return
     source = Source(f'facts["{key}"]', skip=options.skip)
     done = 0
@@ -90,6 +89,19 @@ def _add_named(
         found.add(fed_by(name, len(columns)), columns, size)
         done += block.size
         options.between()
+
+
+def _read_file(
+    name: str | None,
+    path: str | os.PathLike[str],
+    found: EncodedFacts,
+    vocabulary: Vocabulary,
+    dictionary: Dictionary,
+    options: ReadOptions,
+) -> None:
+    from stratalog.pipeline.local import read_items  # formats of files, which tables do not need
+
+    read_items([(name, path)], found, vocabulary, dictionary, options)
 
 
 def _read_from_user(blocks: Iterator[Block], key: str) -> Iterator[Block]:

@@ -2,39 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO, NamedTuple, cast
 
 from stratalog.pipeline.dictionary import Dictionary, Ids
 from stratalog.pipeline.facts import RDF, TABLE, TEXT, EncodedFacts
-from stratalog.pipeline.files import BadLine, ByteStream, ReadReport
+from stratalog.pipeline.files import BadLine, ByteStream, ReadOptions, ReadReport
 from stratalog.pipeline.ntriples import Quads
 from stratalog.pipeline.paths import RDF_FORMATS, DataFile
 from stratalog.pipeline.rdf import group_quads, read_stream
 from stratalog.pipeline.tables import Vocabulary, encode_block, fed_by
 from stratalog.pipeline.text_tables import Shape, TextFile, read_text
-
-
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
-    """How files are read; `progress` is told a path, and the bytes read and to be read in all."""
-
-    graphs: str = "drop"  # or "keep"
-    header: bool = False
-    on_bad_input: str = "error"  # or "skip"
-    progress: Callable[[str, int, int], None] | None = None
-    pause: Callable[[], None] | None = None  # called between blocks: others may use the dictionary
-
-    @property
-    def skip(self) -> bool:
-        """Whether bad rows are counted instead of raised."""
-        return self.on_bad_input == "skip"
-
-    def between(self) -> None:
-        """Let others use the dictionary, between two blocks."""
-        if self.pause is not None:
-            self.pause()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,8 @@ from stratalog.errors import DataError, StratalogError
 from stratalog.lang.syntax import Declaration
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.facts import EncodedFacts
-from stratalog.pipeline.files import ReadReport
+from stratalog.pipeline.files import ReadOptions, ReadReport
 from stratalog.pipeline.paths import DataFile, is_remote
-from stratalog.pipeline.reading import ReadOptions
 from stratalog.pipeline.spark_items import SparkFinder, Table
 from stratalog.pipeline.spark_jobs import PieceRow, Watch, piece_folder, pieces, run_job, translated
 from stratalog.pipeline.spark_pieces import Outcome, add_piece, add_report, error_of, read_piece

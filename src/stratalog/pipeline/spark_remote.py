@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stratalog.errors import DataError
-from stratalog.pipeline.files import COMPRESSIONS, ByteStream
+from stratalog.pipeline.files import COMPRESSIONS, ByteStream, ReadOptions
 from stratalog.pipeline.paths import DataFile
-from stratalog.pipeline.reading import Context, FactBlock, ReadOptions, file_blocks, text_file
+from stratalog.pipeline.reading import Context, FactBlock, file_blocks, text_file
 from stratalog.pipeline.spark_pieces import Outcome
 from stratalog.pipeline.spark_tasks import SCHEMA, Attempt, Batches, Work
 from stratalog.pipeline.table_files import TABLE_FORMATS, table_blocks

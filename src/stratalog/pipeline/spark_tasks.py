@@ -16,8 +16,8 @@ import pyarrow as pa
 from stratalog.errors import StratalogError
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.facts import TABLE
-from stratalog.pipeline.files import ByteStream, open_bytes
-from stratalog.pipeline.reading import Context, FactBlock, ReadOptions, file_blocks, text_file
+from stratalog.pipeline.files import ByteStream, ReadOptions, open_bytes
+from stratalog.pipeline.reading import Context, FactBlock, file_blocks, text_file
 from stratalog.pipeline.spark_pieces import Outcome, error_parts, pack, write_piece
 from stratalog.pipeline.spark_ranges import Task, open_range
 from stratalog.pipeline.table_files import TABLE_FORMATS, table_blocks

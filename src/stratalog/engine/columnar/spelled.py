@@ -38,7 +38,7 @@ def spelled_changes(relation: Relation, rows: Ids) -> Spelled:
 
 def _with_marks(relation: Relation, columns: list[Ids], present: npt.NDArray[np.bool_]) -> Spelled:
     found = relation.find(columns, present.size)
-    stored = found != np.uint32(memory.NULL)
+    stored = np.flatnonzero(found != np.uint32(memory.NULL))  # few: external facts
     rows = found[stored]
     labels = present.astype(np.uint16) << np.uint16(I.bit)
     labels[stored] |= relation.labels[rows] & np.uint16(1 << E.bit)
