@@ -162,7 +162,7 @@ class ColumnarHost:
     def _restore_edges(self, predicate: Predicate, saved: Saved) -> ColumnarBatch:
         """Store those of the saved facts that hold without the module."""
         columns, labels, counts = saved
-        chosen = counts[0] > 0
+        chosen = np.flatnonzero(counts[0])  # few, and no count is below zero
         self.restore(
             predicate, [c[chosen] for c in columns], labels[chosen], [c[chosen] for c in counts]
         )
