@@ -43,7 +43,7 @@ class Reporter:
         """Hear that facts are being read, and others may use the dictionary for a moment."""
 
     def stop(self) -> None:
-        """Leave nothing on the terminal that would have to be removed later."""
+        """Remove what is still shown on the terminal."""
 
 
 def reporter(progress: Callable[[str, str], None] | bool | str | None) -> Reporter:

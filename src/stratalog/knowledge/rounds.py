@@ -30,7 +30,7 @@ class Rounds:
         self.count = 0
 
     def start(self) -> None:
-        """Let the rounds of another stratum begin."""
+        """Begin to count the rounds of another stratum."""
         self._begun = self.count
 
     @property
@@ -51,7 +51,7 @@ class Rounds:
     def mark(self, batch: Batch, label: Label) -> None:
         if label in (D, A) and batch:
             self.count += 1
-            self._notice(self.count - self._begun, batch)
+            self._notice(self.of_stratum, batch)
         self._engine.mark(batch, label)
 
 
