@@ -14,8 +14,7 @@ from stratalog.kernels.jit import kernel
 from stratalog.kernels.memory import (
     ARITY,
     CLOSURE,
-    CLOSURE_BACKWARD,
-    CLOSURE_LISTED,
+    CLOSURE_BY,
     CLOSURE_TURNED,
     CLOSURE_WORDS,
     INDEX_KEY_COLUMNS,
@@ -110,7 +109,7 @@ def scan_closure(plan, at, d, state, s, member, bind, source, target, active, le
     cursor = state[s + N_ACTIVE : s + N_ACTIVE + 2]
     found = 0
     if regions != 0:
-        closure = i64(d[CLOSURE_LISTED], DESCRIPTOR)
+        closure = i64(d[CLOSURE], DESCRIPTOR)
         found = closure_scan(closure, regions, cursor, firsts, seconds, 0, BLOCK)
     if d[CLOSURE_TURNED] != 0:
         firsts, seconds = seconds, firsts
@@ -146,7 +145,7 @@ def list_closure(plan, at, d, state, s, member, bind, source, target, active, le
     _begin(state, s)
     column = d[index_offset(d[ARITY], plan[at + INDEX]) + INDEX_KEY_COLUMNS]
     origin, met = active[2 * level + 2], active[2 * level + 3]
-    closure = i64(d[CLOSURE_BACKWARD] if column else d[CLOSURE], DESCRIPTOR)
+    closure = i64(d[CLOSURE_BY + column], DESCRIPTOR)
     regions = regions_in(d, member)
     b, cursor = state[s + POSITION], state[s + N_ACTIVE]
     if regions == 0:
@@ -188,10 +187,13 @@ def look_up_closure(plan, at, d, state, s, member, bind, source, target, active,
     regions = regions_in(d, member)
     origin = active[2 * level + 2]
     n = state[s + N_IN]
+    first_at, second_at = at + LISTS, at + LISTS + 2
+    if d[CLOSURE_TURNED] != 0:
+        first_at, second_at = second_at, first_at
     m = 0
     for b in range(n):
-        first = _value(plan, at + LISTS, bind, source, b)
-        second = _value(plan, at + LISTS + 2, bind, source, b)
+        first = _value(plan, first_at, bind, source, b)
+        second = _value(plan, second_at, bind, source, b)
         is_in = closure_contains(closure, first, second) & regions != 0
         origin[m] = np.uint32(b)
         m += is_in == wanted

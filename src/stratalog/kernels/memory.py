@@ -33,10 +33,9 @@ LANES = 14  # address of int64[n_lanes * LANE_WIDTH]
 PAGED = 15  # 0, or the bits of a constant that do not choose its page: see below
 CHAIN = 16  # address of uint32[capacity], if two columns are paged: the next row of the same key
 CLOSURE = 17  # address of the descriptor of the closure that a relation is read from, or 0
-CLOSURE_BACKWARD = 18  # the same with both columns exchanged, or 0
-CLOSURE_WORDS = 19  # address of uint16[3]: the label words of pairs lost, kept and gained
-CLOSURE_LISTED = 20  # address of the descriptor that all pairs are listed from
-CLOSURE_TURNED = 21  # whether that has both columns exchanged
+CLOSURE_TURNED = 18  # whether that has both columns of the relation exchanged
+CLOSURE_BY = 19  # two addresses: the closure by first and by second constants, or 0
+CLOSURE_WORDS = 21  # address of uint16[3]: the label words of pairs lost, kept and gained
 COLUMNS = 22  # addresses of uint32[capacity], `arity` of them; then the indexes
 
 EVERY_COLUMN = -1

@@ -18,11 +18,11 @@ import pyarrow as pa
 from stratalog.kernels.sizes import sized
 from stratalog.lang.names import table_name
 from stratalog.lang.syntax import Predicate
-from stratalog.lang.terms import STRING, Term
+from stratalog.lang.terms import INTEGER, STRING, Term
 from stratalog.pipeline.convert import convert_term, encode_column
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.facts import EncodedFacts
-from stratalog.pipeline.native import is_text
+from stratalog.pipeline.native import kind_of
 from stratalog.pipeline.tables import OWN_TYPE, Source, Vocabulary, block_of, choose_columns, fed_by
 
 Ids = npt.NDArray[np.uint32]
@@ -44,18 +44,18 @@ def encode_known(
     vocabulary: Vocabulary,
     dictionary: Dictionary,
 ) -> bool:
-    """Add the facts of Arrow tables of texts; return False, and add none, if they are not such.
+    """Add the facts of Arrow tables of texts, or of texts and integers if there are few rows.
 
-    They are not if a value is null, bad or new: new constants are numbered row by row.
+    Return False, and add none, for other tables, and if a value is null, bad or new: new constants
+    are numbered row by row.
     """
-    tables = _tables(facts, vocabulary)
-    if tables is None:
+    rows = _rows(facts)
+    if rows is None:
         return False
-    if sum(table.size for table in tables) <= FEW:
-        ids = _found(tables, dictionary)
-    else:
-        ids = _encoded(tables, dictionary)
-    if ids is None:
+    read, kinds = (_found, (STRING, INTEGER)) if rows <= FEW else (_encoded, (STRING,))
+    tables = _tables(facts, vocabulary, kinds)
+    ids = None if tables is None else read(tables, dictionary)
+    if tables is None or ids is None:
         return False
     for table, columns in zip(tables, ids, strict=True):
         found.report.rows += table.size
@@ -63,24 +63,37 @@ def encode_known(
     return True
 
 
-def _tables(facts: Mapping[object, object], vocabulary: Vocabulary) -> list[_Table] | None:
-    tables: list[_Table] = []
+def _rows(facts: Mapping[object, object]) -> int | None:
+    """Return how many rows there are, or None if not all are in Arrow tables that are small."""
+    rows = 0
     for key, table in facts.items():
         if not isinstance(key, str) or not isinstance(table, pa.Table) or table.num_rows > MOST:
             return None
+        rows += table.num_rows
+    return rows
+
+
+def _tables(
+    facts: Mapping[Any, Any], vocabulary: Vocabulary, kinds: Sequence[str]
+) -> list[_Table] | None:
+    """Return tables with the columns that their predicates take, if all are of these kinds."""
+    tables: list[_Table] = []
+    for key, table in facts.items():
         name = table_name(key, vocabulary.prefixes)
         source = Source(f'facts["{key}"]')
         chosen, columns = choose_columns(block_of(table), name, vocabulary, source)
-        if not columns or not all(_has_texts(column) for column in columns):
+        if not columns or not all(_kind(column) in kinds for column in columns):
             return None
         types = [column.type for column in chosen]
         tables.append(_Table(fed_by(name, len(columns)), columns, types, table.num_rows))
     return tables
 
 
-def _has_texts(column: pa.ChunkedArray) -> bool:
-    values = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    return is_text(values) and not column.null_count
+def _kind(column: pa.ChunkedArray) -> str | None:
+    """Return the datatype of a column's constants, or None if there are none, or nulls."""
+    values = column.type
+    kind = kind_of(values.value_type if pa.types.is_dictionary(values) else values)
+    return None if column.null_count else kind
 
 
 def _found(tables: Sequence[_Table], dictionary: Dictionary) -> list[list[Ids]] | None:
@@ -89,11 +102,12 @@ def _found(tables: Sequence[_Table], dictionary: Dictionary) -> list[list[Ids]] 
     for table in tables:
         for wanted, column in zip(table.types, table.columns, strict=True):
             target = None if wanted == OWN_TYPE else wanted
-            texts = _texts(column)
-            if texts is None:
+            values = _values(column)
+            if values is None:
                 return None
-            for text in texts:
-                term = convert_term(Term(STRING, text), target)
+            for value in values:
+                kind = STRING if isinstance(value, str) else INTEGER
+                term = convert_term(Term(kind, str(value)), target)
                 if term is None:
                     return None
                 terms.append(term)
@@ -104,7 +118,7 @@ def _found(tables: Sequence[_Table], dictionary: Dictionary) -> list[list[Ids]] 
     return [[ids[(end := next(ends)) - t.size : end] for _ in t.columns] for t in tables]
 
 
-def _texts(column: pa.ChunkedArray) -> list[str] | None:
+def _values(column: pa.ChunkedArray) -> list[str | int] | None:
     try:
         return column.to_pylist()  # type: ignore[no-any-return]
     except UnicodeDecodeError:

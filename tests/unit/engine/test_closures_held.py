@@ -14,6 +14,7 @@ from stratalog.engine.columnar import engine
 from stratalog.engine.columnar.closures import closure as closures
 from stratalog.facts.limits import Limits
 from stratalog.knowledge.describe import describe
+from stratalog.lang.syntax import Predicate
 
 TRANSITIVE = "t(?x, ?z) :- t(?x, ?y), t(?y, ?z) . "
 SYMMETRIC = TRANSITIVE + "t(?x, ?y) :- t(?y, ?x) . "
@@ -96,6 +97,27 @@ def test_changes_are_listed_when_somebody_reads_them_even_much_later(shape: str)
 
 def rows(table: pa.Table) -> set[tuple[Any, ...]]:
     return {tuple(row.values()) for row in table.to_pylist()}
+
+
+@pytest.mark.parametrize(
+    ("shape", "column"), [(TRANSITIVE, 0), (LEFT, 0), (RIGHT, 1), (SYMMETRIC, None)]
+)
+def test_a_closure_is_kept_in_one_direction_until_it_is_read_in_the_other(shape, column):
+    line = [(x, x + 1) for x in range(20)]
+    kb = sl.materialise(shape, {"e": line, "t": line}, engine="columnar")
+    closure = kb._host.engine.relation(Predicate("t", 2)).view.closure
+    once = closure.nbytes
+    assert (1, 20) in kb["t"]
+    assert (1, 30) not in kb["t"]
+    assert len(facts(kb, "t")) == len(kb["t"])
+    assert kb.query("t(?x, ?y), NOT t(?y, ?x)").num_rows == (0 if column is None else 210)
+    questions = ["t(1, ?y)", "t(?x, 19)"]
+    if column is not None:
+        assert kb.query(questions.pop(column)).num_rows == 19
+        assert closure.nbytes == once
+    for question in questions:
+        assert kb.query(question).num_rows == (21 if column is None else 19)
+    assert (closure.nbytes > once) == (column is not None)
 
 
 def test_a_change_of_a_large_component_lists_nothing():

@@ -7,7 +7,7 @@ from stratalog.lang.parse import parse_program
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.facts import EncodedFacts
 from stratalog.pipeline.files import ReadReport
-from stratalog.pipeline.known import encode_known
+from stratalog.pipeline.known import FEW, encode_known
 from stratalog.pipeline.objects import encode_facts
 from stratalog.pipeline.tables import Vocabulary
 
@@ -50,6 +50,28 @@ def test_coded_columns_are_read_too(dictionary):
     assert as_lists(read(coded, dictionary)) == as_lists(alone)
 
 
+@pytest.mark.parametrize("target", [None, "integer", "decimal", "double", "string", "term"])
+@pytest.mark.parametrize("kind", [pa.int8(), pa.int64(), pa.uint64()])
+def test_a_few_integers_have_the_numbers_that_their_type_gives(kind, target):
+    declared = parse_program(f"@declare p(a {target}) .").declarations if target else ()
+    facts = {"p": pa.table({"a": pa.array([127, 0, 7, 7][:FEW], kind)})}
+    dictionary = Dictionary()
+    assert read(facts, dictionary) is None
+    alone = encode_facts(facts, declarations=declared, dictionary=dictionary)
+    known = len(dictionary)
+    found = EncodedFacts(ReadReport())
+    assert encode_known(facts, found, Vocabulary(declared), dictionary)
+    assert as_lists(found) == as_lists(alone)
+    assert len(dictionary) == known
+
+
+def test_integers_of_many_rows_are_left_to_the_usual_way():
+    facts = {"p": pa.table({"a": [1, 2] * FEW})}
+    dictionary = Dictionary()
+    encode_facts(facts, dictionary=dictionary)
+    assert read(facts, dictionary) is None
+
+
 @pytest.mark.parametrize(
     "other",
     [
@@ -57,6 +79,7 @@ def test_coded_columns_are_read_too(dictionary):
         pa.table({"who": ["urn:a"], "whom": ["not an IRI"]}),
         pa.table({"who": ["urn:a"], "whom": pa.array([None], pa.string())}),
         pa.table({"who": [1], "whom": [2]}),
+        pa.table({"who": [1.5], "whom": [2.5]}),
         [("urn:a", "urn:b")],
     ],
 )

@@ -141,7 +141,7 @@ class Relation:
         d[memory.COUNT_RECURSIVE] = self.counts[1].ctypes.data
         d[memory.WIDE] = self.is_wide
         d[memory.CHAIN] = self.chain.ctypes.data
-        d[memory.CLOSURE] = d[memory.CLOSURE_BACKWARD] = 0
+        d[memory.CLOSURE] = 0
         if self.view is not None:
             self.view.describe(d)
         self.segments.describe(d)
@@ -302,8 +302,8 @@ class Relation:
             return Access(plan.MEMBER)
         if not bound:
             return Access(plan.SCAN_ALL)
-        if self.view is not None and bound == (1,):
-            if not self.view.can_read_backward():
+        if self.view is not None:
+            if not self.view.can_read_by(bound[0]):
                 return Access(plan.SCAN_ALL)
             self.describe()
         return Access(plan.PROBE, bound, self.index(bound))

@@ -34,7 +34,7 @@ class View:
         self.is_plain = is_plain
         self.is_turned = is_turned
         self.words = np.array(SETTLED, np.uint16)
-        self._is_read_backward = False
+        self._is_read_both_ways = False
 
     def label(self, words: tuple[int, int, int]) -> None:
         """Give all pairs that were lost, kept and gained these label words."""
@@ -90,32 +90,30 @@ class View:
         """About how many constants stand in either column."""
         return max(1.0, float(self.closure.nodes))
 
-    def can_read_backward(self) -> bool:
-        """Return whether pairs can be found by their second constant, and see to it."""
+    def can_read_by(self, column: int) -> bool:
+        """Return whether pairs can be found by their constant in a column, and see to it.
+
+        A closure finds pairs by its first constants. By the others it does once it has been turned,
+        which takes time and room like making it, and like following each change from then on.
+        """
+        if column == self.is_turned:
+            return True
         try:
-            self._backward()
+            self.closure.turn()
         except TooLargeError:
             return False
-        self._is_read_backward = True
+        self._is_read_both_ways = True
         return True
 
     def describe(self, d: npt.NDArray[np.int64]) -> None:
         """Write where kernels find the closure into a relation's descriptor."""
-        d[memory.CLOSURE] = self._forward()
-        d[memory.CLOSURE_BACKWARD] = self._backward() if self._is_read_backward else 0
-        d[memory.CLOSURE_WORDS] = self.words.ctypes.data
-        d[memory.CLOSURE_LISTED] = self.closure.descriptor.ctypes.data
+        closure, by_first, by_second = self.closure, memory.CLOSURE_BY, memory.CLOSURE_BY + 1
+        if self.is_turned:
+            by_first, by_second = by_second, by_first
+        d[memory.CLOSURE] = d[by_first] = closure.descriptor.ctypes.data
+        d[by_second] = closure.backward_descriptor.ctypes.data if self._is_read_both_ways else 0
         d[memory.CLOSURE_TURNED] = self.is_turned
-
-    def _forward(self) -> int:
-        closure = self.closure
-        read = closure.backward_descriptor if self.is_turned else closure.descriptor
-        return read.ctypes.data
-
-    def _backward(self) -> int:
-        closure = self.closure
-        read = closure.descriptor if self.is_turned else closure.backward_descriptor
-        return read.ctypes.data
+        d[memory.CLOSURE_WORDS] = self.words.ctypes.data
 
     def _turned(self, columns: Columns) -> Columns:
         return (columns[1], columns[0]) if self.is_turned else columns

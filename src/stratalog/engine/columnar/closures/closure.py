@@ -63,6 +63,10 @@ class Closure:
         """The same with first and second constants exchanged."""
         return self._reverse().descriptor
 
+    def turn(self) -> None:
+        """Keep the closure by second constants too, from now on, unless that is too large."""
+        self._reverse()
+
     @property
     def nbytes(self) -> int:
         """Bytes of all that is stored."""
