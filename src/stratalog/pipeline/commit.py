@@ -25,10 +25,15 @@ from stratalog.pipeline.durable import (
     flush_folder,
     is_linked,
     link_new,
-    reserve_file,
     write_file,
 )
-from stratalog.pipeline.layout import DATA, VERSIONS, unfinished_path, version_path
+from stratalog.pipeline.layout import (
+    DATA,
+    VERSIONS,
+    reserve_unfinished,
+    unfinished_path,
+    version_path,
+)
 from stratalog.pipeline.manifest import JSON, FilePart, Manifest, RelationParts, to_bytes
 from stratalog.pipeline.packs import MOST_ROWS, Pack
 from stratalog.pipeline.snapshot import DICTIONARY_SCHEMA, Delta, Snapshot, StoredRelation
@@ -71,8 +76,7 @@ class Draft:
         self.unfinished = unfinished_path(root, number, self.token)
 
     def __enter__(self) -> Self:
-        self.unfinished.parent.mkdir(exist_ok=True)  # an older Stratalog made no such folder
-        reserve_file(self.unfinished)
+        reserve_unfinished(self.unfinished)
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -89,13 +89,22 @@ def _flush_descriptor(descriptor: int) -> None:
         os.fsync(descriptor)
 
 
-def make_folder(path: Path) -> None:
-    """Create a folder and the folders above it; their names have reached the disk on return."""
+def make_folder(path: Path) -> bool:
+    """Create a folder and the folders above it; return False if it was there.
+
+    Their names have reached the disk on return.
+    """
     if not path.parent.is_dir():
         make_folder(path.parent)
-    path.mkdir(exist_ok=True)
+    try:
+        path.mkdir()
+        is_new = True
+    except FileExistsError:
+        path.mkdir(exist_ok=True)  # an error if it is no folder
+        is_new = False
     with suppress(PermissionError):  # one may be allowed to use a folder but not to list it
         flush_folder(path.parent)
+    return is_new
 
 
 def reserve_file(path: Path) -> None:

@@ -163,9 +163,17 @@ def unfinished_of_old(root: Path) -> list[Path]:
 def ask_for_sweep(root: Path, number: int) -> Path:
     """Create an unfinished file, so that the next writer that is alone sweeps; return its path."""
     path = unfinished_path(root, number, secrets.token_hex(8))
-    path.parent.mkdir(exist_ok=True)  # stores of an older Stratalog have no such folder
-    reserve_file(path)
+    reserve_unfinished(path)
     return path
+
+
+def reserve_unfinished(path: Path) -> None:
+    """Create an empty unfinished file, and its folder where an older Stratalog made none."""
+    try:
+        reserve_file(path)
+    except FileNotFoundError:
+        path.parent.mkdir(exist_ok=True)
+        reserve_file(path)
 
 
 def data_files(root: Path) -> list[Path]:

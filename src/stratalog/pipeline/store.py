@@ -429,15 +429,8 @@ def _is_store(root: Path) -> bool:
 
 
 def _create(root: Path) -> None:
-    make_folder(root)
-    layout.check_folders(root)
-    if foreign := layout.foreign_names(root):
-        raise StoreError(
-            "T108",
-            f"the folder holds other files ({', '.join(foreign[:3])})",
-            path=str(root),
-            help="name a new or empty folder for the store",
-        )
+    if not make_folder(root):
+        _check_free(root)
     for name in (layout.VERSIONS, layout.DATA, layout.UNFINISHED):
         (root / name).mkdir(exist_ok=True)
     with shared_lock(root / layout.LOCK):
@@ -448,3 +441,15 @@ def _create(root: Path) -> None:
         finally:
             unfinished.unlink(missing_ok=True)
         flush_folder(root)
+
+
+def _check_free(root: Path) -> None:
+    """Refuse a folder that holds anything else than remains of an attempt to make a store."""
+    layout.check_folders(root)
+    if foreign := layout.foreign_names(root):
+        raise StoreError(
+            "T108",
+            f"the folder holds other files ({', '.join(foreign[:3])})",
+            path=str(root),
+            help="name a new or empty folder for the store",
+        )
