@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 
 from stratalog.errors import EngineError
-from stratalog.facts import interrupts
+from stratalog.runtime import interrupts
 
 
 @dataclass(slots=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stratalog.ask.query import Vocabulary, plan_query
-from stratalog.facts.interrupts import delivered
 from stratalog.facts.labels import I
 from stratalog.knowledge.accounts import start_limits
 from stratalog.lang.syntax import TRIPLE
 from stratalog.pipeline.decode import decode_table
+from stratalog.runtime.interrupts import delivered
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 
 from stratalog.errors import StratalogError
-from stratalog.facts.interrupts import delivered
 from stratalog.knowledge.adapters import Encoded
 from stratalog.knowledge.load import arities_of, as_stored, check_spark_is_used, read_facts
 from stratalog.knowledge.programs import Edit
@@ -23,6 +22,7 @@ from stratalog.lang.syntax import Atom, Program
 from stratalog.pipeline.facts import EncodedFacts
 from stratalog.pipeline.files import ReadReport
 from stratalog.pipeline.objects import rows_failed
+from stratalog.runtime.interrupts import delivered
 
 if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase

@@ -8,7 +8,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, cast
 
 from stratalog.errors import EngineError
-from stratalog.facts.interrupts import was_forced
 from stratalog.facts.limits import full_memory_explained
 from stratalog.knowledge.absent import ClosedHost
 from stratalog.knowledge.adapters import Host
@@ -17,6 +16,7 @@ from stratalog.knowledge.progress import plural
 from stratalog.lang.effort import digits_up_to
 from stratalog.lang.syntax import TRIPLE, Predicate
 from stratalog.pipeline.facts import BYTES_PER_ID
+from stratalog.runtime.interrupts import was_forced
 
 if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase

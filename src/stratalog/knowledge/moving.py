@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stratalog.facts.interrupts import delivered
 from stratalog.knowledge.opening import open_store
 from stratalog.knowledge.reading import settle
+from stratalog.runtime.interrupts import delivered
 
 if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase

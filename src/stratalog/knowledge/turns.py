@@ -19,8 +19,8 @@ from threading import Condition, Lock, RLock, get_ident
 from typing import Protocol
 
 from stratalog.errors import EngineError
-from stratalog.facts import interrupts
-from stratalog.facts.interrupts import held
+from stratalog.runtime import interrupts
+from stratalog.runtime.interrupts import held
 
 LOOK = 0.05  # seconds after which one that waits looks whether Ctrl-C was pressed
 BETWEEN = 0.02  # seconds that a reader of input has the engine before it lets others in

@@ -17,7 +17,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stratalog.errors import StoreError
-from stratalog.facts import interrupts
 from stratalog.lang.syntax import Predicate
 from stratalog.pipeline import parts
 from stratalog.pipeline.durable import (
@@ -37,6 +36,7 @@ from stratalog.pipeline.layout import (
 from stratalog.pipeline.manifest import JSON, FilePart, Manifest, RelationParts, to_bytes
 from stratalog.pipeline.packs import MOST_ROWS, Pack
 from stratalog.pipeline.snapshot import DICTIONARY_SCHEMA, Delta, Snapshot, StoredRelation
+from stratalog.runtime import interrupts
 
 _FEW_PARTS = 4  # so many dictionary files stay as they are, and twice as many until some merge
 _FEW_DELTAS = 4  # of a relation, likewise

@@ -18,7 +18,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stratalog.errors import DataError, EngineError, StoreError
-from stratalog.facts.interrupts import held
 from stratalog.kernels import intern as table
 from stratalog.lang.terms import (
     BNODE_KIND,
@@ -33,6 +32,7 @@ from stratalog.lang.terms import (
     Term,
 )
 from stratalog.lang.values_numbers import NUMBER_KINDS, is_long, too_long
+from stratalog.runtime.interrupts import held
 
 Bytes = npt.NDArray[np.uint8]
 Ids = npt.NDArray[np.uint32]

@@ -8,8 +8,8 @@ import signal
 import pytest
 
 import stratalog as sl
-from stratalog.facts import interrupts
 from stratalog.knowledge.adapters import ColumnarHost
+from stratalog.runtime import interrupts
 
 RULES = "p(?x) :- q(?x) ."
 

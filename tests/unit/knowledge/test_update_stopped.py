@@ -8,8 +8,8 @@ from contextlib import suppress
 import pytest
 
 import stratalog as sl
-from stratalog.facts import interrupts
 from stratalog.facts.limits import Limits
+from stratalog.runtime import interrupts
 
 PROGRAM = """
 path(?x, ?y) :- edge(?x, ?y) .
