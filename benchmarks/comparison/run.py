@@ -87,6 +87,7 @@ def run_once(name: str, folder: Path, tree: Path) -> Steps:
     """Measure a case once, in a process that imports Stratalog from a tree."""
     paths = os.pathsep.join((str(tree / "src"), str(HERE.parent)))
     environment = {**os.environ, **ONE_THREAD, "PYTHONPATH": paths, "PYTHONHASHSEED": "0"}
+    environment["STRATALOG_KERNELS"] = "auto" if name == COLD else "compiled"
     arguments = [sys.executable, "-m", "comparison.tasks", str(folder), str(tree / "src")]
     with tempfile.TemporaryDirectory(prefix="stratalog-against-") as empty:
         if name == COLD:  # kernels are compiled, Python's own files are not

@@ -198,7 +198,7 @@ def _real(paths: Iterable[str | Path]) -> tuple[str, ...]:
 
 def _caches() -> list[Path]:
     """Return the folders where compiled kernels are kept."""
-    from stratalog.kernels.jit import cache_folder
+    from stratalog.kernels.cache import cache_folder
 
     tempfile.gettempdir()  # it tries folders out the first time, by writing a file
     return [cache_folder().parent]

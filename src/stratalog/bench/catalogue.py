@@ -166,6 +166,12 @@ BENCHMARKS = (
     ),
     Benchmark("tiny-delta", "What a rule costs when few facts are new.", task="tiny_delta"),
     Benchmark(
+        "start",
+        "What comes first, with kernels compiled and without; run by name only.",
+        task="start",
+        only_by_name=True,
+    ),
+    Benchmark(
         "handover",
         "Tables to Spark and back; needs Spark, run by name only.",
         task="handover",

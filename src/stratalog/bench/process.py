@@ -21,6 +21,8 @@ from stratalog.knowledge.options import available_memory
 INTERVAL = 0.2  # seconds between two looks at a worker
 SHARE_OF_MEMORY = 0.85  # of what is free; beyond it the machine, not the system, would be measured
 MEASURED = ("load", "reason")
+COMPILED = {"STRATALOG_KERNELS": "compiled"}
+"""The environment of a worker: no kernel is interpreted while it is measured."""
 
 Watch = Callable[[str, float], None]  # hears the stage, and the seconds since loading began
 
@@ -50,7 +52,7 @@ def run_worker(
             [sys.executable, "-m", *arguments],
             stdout=subprocess.PIPE,
             stderr=errors,
-            env={**os.environ, **(ONE_THREAD if environment is None else environment)},
+            env={**os.environ, **COMPILED, **(ONE_THREAD if environment is None else environment)},
             start_new_session=True,  # Ctrl-C comes to us, and we end the worker
         ) as process,
     ):

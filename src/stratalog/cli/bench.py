@@ -21,7 +21,7 @@ from stratalog.bench.catalogue import (
 from stratalog.bench.failures import BenchmarkError
 from stratalog.bench.modules.parts import PARTS
 from stratalog.cli import options as o
-from stratalog.cli.show import note, note_first_run, show_warning
+from stratalog.cli.show import note, show_warning
 from stratalog.knowledge.terminal import is_terminal
 
 if TYPE_CHECKING:
@@ -138,7 +138,6 @@ def _command(  # noqa: PLR0913  # its options
         sets=_sets(sets or [], chosen),
         only=[_one_of("--only", name, PARTS) for name in dict.fromkeys(only or [])],
     )
-    note_first_run(quiet)
     _run(chosen, settings, _Files(json_file, plot), quiet=quiet)
 
 

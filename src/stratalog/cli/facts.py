@@ -12,7 +12,7 @@ import typer
 from stratalog.cli import options as o
 from stratalog.cli import stopped
 from stratalog.cli.output import Form, chosen_format, opened, text_file, write_table, write_to
-from stratalog.cli.show import note, note_first_run, show_rows
+from stratalog.cli.show import note, show_rows
 from stratalog.errors import DataError
 from stratalog.knowledge.progress import plural
 
@@ -60,7 +60,6 @@ def _command(  # noqa: PLR0913  # the contract's options
         raise typer.BadParameter("--explicit and --derived exclude each other; neither means both")
     only = "explicit" if explicit else "derived" if derived else None
     form = Form(chosen_format(data_format, output), limit, header=header, in_order=in_order)
-    note_first_run(quiet)
     stopped.will_write_file(output)
     kb = open_store(store, version)
     count = (

@@ -12,7 +12,7 @@ import typer
 
 from stratalog.cli import options as o
 from stratalog.cli import stopped
-from stratalog.cli.show import answer, listening, note, note_first_run, show_rows, summary
+from stratalog.cli.show import answer, listening, note, show_rows, summary
 from stratalog.errors import EngineError
 from stratalog.knowledge.progress import STAGES, plural
 
@@ -161,7 +161,6 @@ def _materialise(
     if store is not None:
         stopped.will_write_store(store, stopped.current_version(store))
     stopped.will_write_file(chosen.get("publish"))
-    note_first_run(quiet)
     if store is None and not quiet:
         note("note: without --store DIR the result is not kept")
     try:

@@ -11,7 +11,7 @@ from stratalog.cli import options as o
 from stratalog.cli import stopped
 from stratalog.cli.materialise import respelled
 from stratalog.cli.output import Form, chosen_format, write_table
-from stratalog.cli.show import answer, note, note_first_run
+from stratalog.cli.show import answer, note
 from stratalog.errors import EngineError
 from stratalog.knowledge.progress import plural
 
@@ -47,7 +47,6 @@ def _command(  # noqa: PLR0913  # the contract's options
     from stratalog.knowledge.opening import open_store
 
     form = Form(chosen_format(data_format, output), limit, header=header, in_order=in_order)
-    note_first_run(quiet)
     stopped.will_write_file(output)
     limits = {"max_facts": max_facts, "timeout": timeout}
     try:

@@ -77,14 +77,6 @@ def listening() -> Iterator[WarningPrinter]:
         log.removeHandler(printer)
 
 
-def note_first_run(quiet: bool = False) -> None:
-    """Say that kernels will be compiled, if this has not happened on this machine before."""
-    from stratalog.kernels.jit import is_compiled
-
-    if not quiet and not is_compiled():
-        note("compiling kernels for this machine, once; this may take a minute")
-
-
 def show_table(table: pa.Table, target: TextIO) -> None:
     """Print a table: ruled on a terminal, otherwise aligned text."""
     odd = f"[{CONTROLS}{HIDING if is_terminal(target) else ''}]"

@@ -12,7 +12,7 @@ import typer
 from stratalog.cli import options as o
 from stratalog.cli import stopped
 from stratalog.cli.materialise import show_profile
-from stratalog.cli.show import answer, note, note_first_run, show_rows
+from stratalog.cli.show import answer, note, show_rows
 from stratalog.knowledge.progress import plural
 
 if TYPE_CHECKING:
@@ -117,7 +117,6 @@ def _versions(
     elif keep:
         _drop_older(opened, keep, store, quiet=quiet)
     elif compare:
-        note_first_run(quiet)
         _compare(store, compare, as_json=as_json, quiet=quiet)
     else:
         _list(opened, as_json=as_json)

@@ -13,7 +13,7 @@ import typer
 from stratalog.cli import options as o
 from stratalog.cli import stopped
 from stratalog.cli.materialise import keep_rejected, respelled, settings, show_profile
-from stratalog.cli.show import answer, listening, note, note_first_run, show_rows
+from stratalog.cli.show import answer, listening, note, show_rows
 from stratalog.errors import EngineError
 from stratalog.knowledge.progress import STAGES, plural
 
@@ -117,7 +117,6 @@ def _command(  # noqa: PLR0913  # the contract's options
         "master": master,
         "conf": settings(conf),
     }
-    note_first_run(quiet)
     kb, before, changes = _update(
         store,
         {name: value for name, value in wish.items() if value},

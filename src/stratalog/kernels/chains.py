@@ -99,7 +99,7 @@ def follow_chain(d, row, other):
     return row
 
 
-@kernel
+@kernel(work=lambda d, *_: d[ROWS])
 def enter_chains(d):
     """Enter all rows into paged segments that have room for them and know none."""
     segments = i64(d[SEGMENTS], d[N_SEGMENTS] * SEGMENT_WIDTH)

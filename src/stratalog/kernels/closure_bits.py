@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
+from stratalog.kernels.forms import primitive
 from stratalog.kernels.jit import kernel
 from stratalog.kernels.memory import i64
 
@@ -14,24 +12,17 @@ ALL_BITS = np.uint64(0xFFFFFFFFFFFFFFFF)
 _63, _64 = np.uint64(63), np.uint64(64)
 
 
-@intrinsic
-def ones(typing_context, word):  # noqa: ARG001  # numba's signature of an intrinsic
+@primitive
+def ones(word):
     """Return how many bits of a word are set."""
-
-    def build(context, builder, signature, args):  # noqa: ARG001
-        return builder.ctpop(args[0])
-
-    return types.uint64(types.uint64), build
+    return np.uint64(int(word).bit_count())
 
 
-@intrinsic
-def lowest(typing_context, word):  # noqa: ARG001
+@primitive
+def lowest(word):
     """Return the place of the lowest bit that is set, 64 if none is."""
-
-    def build(context, builder, signature, args):  # noqa: ARG001
-        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
-
-    return types.uint64(types.uint64), build
+    bits = int(word)
+    return np.uint64((bits & -bits).bit_length() - 1) if bits else _64
 
 
 @kernel

@@ -9,6 +9,7 @@ import numpy as np
 
 from stratalog.kernels.jit import kernel
 from stratalog.kernels.rows import EMPTY
+from stratalog.kernels.wrapping import product
 
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _32, _1 = np.uint64(32), np.uint64(1)
@@ -16,7 +17,7 @@ _32, _1 = np.uint64(32), np.uint64(1)
 
 @kernel
 def _first_slot(constant, mask):
-    mixed = np.uint64(constant) * _SPREAD
+    mixed = product(np.uint64(constant), _SPREAD)
     return (mixed ^ (mixed >> _32)) & mask
 
 

@@ -191,7 +191,7 @@ def _count(d, rows, v, regions):
     return count + (holds - kept if regions & GAINED else 0)
 
 
-@kernel
+@kernel(work=lambda d: d[CHANGED_SIZE])
 def count_lost(d):
     """Return how many pairs hold before and not after."""
     rows = records(d[ROWS], d[ROWS_SIZE])

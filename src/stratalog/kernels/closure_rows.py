@@ -321,7 +321,7 @@ def _make_row(nodes, number, lists, component, column, versions, rows, free, scr
     return take_row(rows, free, state, *description), True
 
 
-@kernel
+@kernel(resumes=True)
 def fill_rows(
     members, ends, lists, component, column, versions, rows, free, news, scratch, state, work
 ):

@@ -23,6 +23,7 @@ from stratalog.kernels.memory import (
     u16,
 )
 from stratalog.kernels.steps import (
+    ABSENT,
     BLOCK,
     CHECK_CONSTANT,
     CHECK_VARIABLE,
@@ -38,6 +39,7 @@ from stratalog.kernels.steps import (
     N_KEYS,
     OPERATION,
     POSITION,
+    PROBE,
     READY,
     WORK,
     copy_variables,
@@ -202,3 +204,20 @@ def look_up_closure(plan, at, d, state, s, member, bind, source, target, active,
     state[WORK] += n
     state[s + EXHAUSTED] = 1
     return np.int64(m)
+
+
+@kernel
+def read_closure(plan, at, d, state, s, member, bind, source, target, active, level):
+    """Produce a block from a closure, by whichever step reads it."""
+    operation = plan[at + OPERATION]
+    if operation == PROBE:
+        return list_closure(plan, at, d, state, s, member, bind, source, target, active, level)
+    if operation in (MEMBER, ABSENT):
+        return look_up_closure(plan, at, d, state, s, member, bind, source, target, active, level)
+    return scan_closure(plan, at, d, state, s, member, bind, source, target, active, level)
+
+
+@kernel
+def no_closure(_plan, _at, _d, _state, _s, _member, _bind, _source, _target, _active, _level):
+    """Stand for `read_closure` where no relation is a closure, so that none is compiled."""
+    return np.int64(0)

@@ -6,6 +6,7 @@ import numpy as np
 
 from stratalog.kernels.intern import prefetch_word
 from stratalog.kernels.jit import kernel
+from stratalog.kernels.wrapping import product
 
 # States of values: those of engine/columnar/expression_columns.py.
 _SLOW = 1
@@ -53,9 +54,9 @@ def number_by_table(left, right, low, span, begin, table, firsts, count, numbers
 
 @kernel
 def _home(key, slots):
-    mixed = key * _MULTIPLIER
+    mixed = product(key, _MULTIPLIER)
     mixed ^= mixed >> _HALF
-    return (mixed * _MULTIPLIER >> _HALF) * np.uint64(slots.size) >> _HALF
+    return (product(mixed, _MULTIPLIER) >> _HALF) * np.uint64(slots.size) >> _HALF
 
 
 @kernel

@@ -25,6 +25,7 @@ from stratalog.kernels.memory import (
 )
 from stratalog.kernels.rows import EMPTY, hash_step, slot_of
 from stratalog.kernels.sizes import sized
+from stratalog.kernels.wrapping import product
 
 # A layout, whose address is in the last place for key columns: no index has all columns as keys.
 LAYOUT_STARTS = 0  # address of uint32[n_heads]: where a key's list begins; its count says how long
@@ -63,7 +64,7 @@ def filter_words(counts, starts):
 
 @kernel
 def filter_bit(constant, shift):
-    return (np.uint64(constant) * _FIBONACCI) >> shift
+    return product(np.uint64(constant), _FIBONACCI) >> shift
 
 
 @kernel
@@ -186,7 +187,7 @@ def _key_of(d, at, row, key):
         key[k] = u32(d[COLUMNS + d[at + INDEX_KEY_COLUMNS + k]], d[CAPACITY])[row]
 
 
-@kernel
+@kernel(work=lambda _d, _at, begin, end, _: end - begin)
 def link(d, at, begin, end, key):
     """Put the rows begin..end into their chains; return the number of new keys."""
     capacity = d[CAPACITY]
@@ -211,7 +212,7 @@ def link(d, at, begin, end, key):
     return new
 
 
-@kernel
+@kernel(work=lambda _d, _at, begin, end, _: end - begin)
 def count(d, at, begin, end, key):
     """Count the rows begin..end of a counted index, which are linked, with their keys."""
     n_heads = d[at + INDEX_N_HEADS]
@@ -227,7 +228,7 @@ def count(d, at, begin, end, key):
         counts[_slot(d, at, heads, n_heads, key)] += np.uint32(1)
 
 
-@kernel
+@kernel(work=lambda _, begin, end: end - begin)
 def greatest(column, begin, end):
     """Return the greatest constant in rows begin..end of a column, -1 if there are none."""
     most = np.int64(-1)

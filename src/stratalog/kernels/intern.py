@@ -8,11 +8,10 @@ and an entry can be removed, without reading the texts again. Linear probing.
 from __future__ import annotations
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
+from stratalog.kernels.forms import primitive
 from stratalog.kernels.jit import kernel
+from stratalog.kernels.wrapping import difference
 
 _K0 = np.uint64(0x9E3779B97F4A7C15)
 _K1 = np.uint64(0xD6E8FEB86659FD93)
@@ -24,50 +23,26 @@ _WORD = np.uint64(8)
 _TWO_WORDS = np.uint64(16)
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _BLOCK = 32
 
 
-@intrinsic
-def load_word(_context, data, index):  # noqa: ARG001  # types are passed, by name
+@primitive
+def load_word(data, index):
     """Return the eight bytes of `data` from `index`, which need not be aligned, as one word."""
-
-    def generate(context, builder, signature, args):
-        array = context.make_array(signature.args[0])(context, builder, args[0])
-        place = builder.gep(array.data, [args[1]])
-        word = builder.bitcast(place, ir.IntType(64).as_pointer())
-        return builder.load(word, align=1)
-
-    return types.uint64(data, types.uint64), generate
+    return np.uint64(int.from_bytes(data[index : index + _WORD].tobytes(), "little"))
 
 
-@intrinsic
-def prefetch_word(_context, data, index):  # noqa: ARG001
+@primitive
+def prefetch_word(data, index):
     """Ask for the cache line of `data[index]`; changes nothing."""
 
-    def generate(context, builder, signature, args):
-        array = context.make_array(signature.args[0])(context, builder, args[0])
-        byte = ir.IntType(8).as_pointer()
-        place = builder.bitcast(builder.gep(array.data, [args[1]]), byte)
-        number = ir.IntType(32)
-        form = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
-        function = builder.module.declare_intrinsic("llvm.prefetch", [byte], form)
-        builder.call(function, [place, number(0), number(3), number(1)])
-        return context.get_dummy_value()
 
-    return types.void(data, types.uint64), generate
-
-
-@intrinsic
-def fold_product(_context, left, right):  # noqa: ARG001
+@primitive
+def fold_product(left, right):
     """Return the exclusive or of both halves of the 128-bit product."""
-
-    def generate(_target, builder, _signature, args):
-        wide = ir.IntType(128)
-        product = builder.mul(builder.zext(args[0], wide), builder.zext(args[1], wide))
-        upper = builder.trunc(builder.lshr(product, wide(64)), ir.IntType(64))
-        return builder.xor(upper, builder.trunc(product, ir.IntType(64)))
-
-    return types.uint64(types.uint64, types.uint64), generate
+    product = int(left) * int(right)
+    return np.uint64(product >> 64 ^ product & int(_ALL))
 
 
 @kernel
@@ -134,7 +109,7 @@ def slot_of(data, start, end, kind, tag, slots, shift, arena, offsets, kinds):
         slot = (slot + _ONE) & mask
 
 
-@kernel
+@kernel(work=lambda _, starts, *__: starts.size)
 def find_terms(data, starts, ends, span_kinds, found, slots, shift, arena, offsets, kinds):
     """Set found[i] to the id of span i, or to -1."""
     for i in range(np.uint64(starts.size)):
@@ -146,7 +121,7 @@ def find_terms(data, starts, ends, span_kinds, found, slots, shift, arena, offse
         found[i] = np.int64(slots[slot] & _LOW) - 1
 
 
-@kernel
+@kernel(work=lambda _, starts, *__: starts.size)
 def find_or_add_terms(
     data, starts, ends, span_kinds, first, ids, count, limit, slots, shift, arena, offsets, kinds
 ):
@@ -225,7 +200,7 @@ def fill_slots(arena, offsets, kinds, slots, shift):
     return np.int64(-1)
 
 
-@kernel
+@kernel(work=lambda size, count, *_: count - size)
 def drop_terms(size, count, slots, shift, arena, offsets, kinds):
     """Remove the entries of the ids from `size` to `count`, closing the gaps they leave."""
     mask = np.uint64(slots.size - 1)
@@ -242,7 +217,7 @@ def drop_terms(size, count, slots, shift, arena, offsets, kinds):
                 break
             home = entry >> _HALF >> shift
             # An entry may fill the gap unless its home lies after the gap.
-            if ((slot - home) & mask) >= ((slot - gap) & mask):
+            if (difference(slot, home) & mask) >= (difference(slot, gap) & mask):
                 slots[gap] = entry
                 gap = slot
         slots[gap] = _ZERO

@@ -1,92 +1,192 @@
-"""The decorator of all kernels, and the folder where compiled kernels are kept.
+"""The decorator of all kernels, and the choice between compiling and interpreting them.
 
-Numba keys its cache by each file's own time stamp, so a cached kernel that calls a kernel of
-another file would survive a change there. Ours is one folder per hash of *all* kernel sources and
-of the versions of Numba and NumPy: a change anywhere compiles anew, and read-only installations
-work too. Numba unpickles what it finds there, so that only a folder of this user's own will do.
+Compiling takes tenths of a second a kernel, up to half a minute for a whole program, once per
+machine. A kernel that is not in the folder of compiled ones is interpreted by Python: about a
+hundred times as slow, with the same results. It is compiled once it has taken a while, or when
+much is asked of it at once. Facts lie in the same arrays for both, so that any call may be the
+first that is compiled; kernels that take long can stop and go on, so that it comes soon.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
+import random
 import sys
-from collections.abc import Callable
-from functools import cache
-from pathlib import Path
-from typing import Any, TypeVar
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property, partial, update_wrapper
+from threading import Lock
+from types import FunctionType
+from typing import Any
 
-import numba
 import numpy as np
-from numba.core import caching
-from numba.core.runtime import rtsys
 
-from stratalog.kernels.sizes import TINY
-from stratalog.runtime.private_folder import private_folders
+from stratalog.kernels.cache import BOUNDSCHECK, is_kept
+from stratalog.kernels.forms import PRIMITIVES, REPLACED, SOURCES, Form
+from stratalog.runtime.interrupts import held
 
-KernelFunction = TypeVar("KernelFunction", bound=Callable[..., Any])
+Arguments = tuple[Any, ...]
+Work = Callable[..., int]
+Steps = Callable[..., Arguments]
 
-BOUNDSCHECK = os.environ.get("NUMBA_BOUNDSCHECK", "0") not in {"", "0"}
-
-
-@cache
-def cache_folder() -> Path:
-    """Return the folder of compiled kernels for exactly these sources and versions."""
-    digest = hashlib.sha256()
-    for source in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(source.name.encode() + b"\0" + source.read_bytes())
-    versions = f"{numba.__version__} {np.__version__} {sys.version_info} {BOUNDSCHECK} {TINY}"
-    digest.update(versions.encode())
-    return next(private_folders(digest.hexdigest()[:16]))
+CHOICES = ("auto", "compiled", "interpreted", "mixed")
 
 
-def is_compiled() -> bool:
-    """Return whether kernels of these sources have been compiled on this machine before."""
-    return any(cache_folder().glob("*.nbc"))
+def _choice() -> str:
+    """Return how kernels run. Tests have them `mixed`: each call in one form, drawn at random."""
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in {"", "0"}:
+        return "interpreted"
+    given = os.environ.get("STRATALOG_KERNELS", "auto")
+    return "compiled" if BOUNDSCHECK else given if given in CHOICES else "auto"
 
 
-class _OurFolder(caching._CacheLocator):  # type: ignore[misc] # noqa: SLF001  # numba's extension point
-    """Puts every kernel's cache entries into `cache_folder()`."""
+CHOICE = _choice()
+MIN_BUDGET_SECONDS = 0.3  # that a kernel may take interpreted before it is compiled
+BUDGET_SECONDS_PER_KERNEL = 0.02  # more, for each kernel that is to be compiled with it
+LIKELY_SHARE = 0.2  # of its budget: a kernel that has taken so much is compiled with others
+MAX_INTERPRETED_ROWS = 20_000  # of one call: some tenths of a second
+MAX_STEPS = 1_000  # of a call that can stop and go on
 
-    def __init__(self, py_func: Callable[..., Any], py_file: str) -> None:
-        self._line = py_func.__code__.co_firstlineno
-        self._file = py_file
+_USED: list[Kernel] = []  # all that have been interpreted
+_RANDOM = random.Random(0)  # noqa: S311  # of no secret
 
-    def get_cache_path(self) -> str:
-        return str(cache_folder())
-
-    def get_source_stamp(self) -> str:
-        return "in the folder's name"
-
-    def get_disambiguator(self) -> str:
-        return f"{Path(self._file).stem}-{self._line}"
-
-    @classmethod
-    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _OurFolder | None:
-        if Path(py_file).parent != Path(__file__).parent:
-            return None
-        return cls(py_func, py_file)
+INTERPRETED = Form(
+    lambda function: function,
+    lambda primitive: PRIMITIVES[primitive.__module__, primitive.__name__],
+)
 
 
-_CACHES = getattr(caching, "CacheImpl", None) or caching._CacheImpl  # noqa: SLF001  # renamed in 0.62
-_CACHES._locator_classes.insert(0, _OurFolder)  # noqa: SLF001
+class _Threads:
+    """How many blocks are running kernels on the same arrays in several threads."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._lock = Lock()
+
+    @contextmanager
+    def sharing(self) -> Iterator[None]:
+        """Let kernels be compiled: what is added at once is so in one form of code only."""
+        with self._lock:
+            self.count += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self.count -= 1
 
 
-class _ReadyCache(caching.FunctionCache):  # type: ignore[misc]
-    """Loads compiled kernels without Numba's registries of functions, which only compiling needs.
-
-    They take a third of a second, a quarter of what a small program takes from start to end.
-    """
-
-    def load_overload(self, sig: object, target_context: Any) -> Any:
-        rtsys.initialize(target_context)  # of what `refresh` does, all that running needs
-        with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)
+THREADS = _Threads()
 
 
-def kernel(function: KernelFunction) -> KernelFunction:
-    """Compile `function` with Numba on first use, without the interpreter lock, cached on disk."""
-    compiled: Any = numba.njit(cache=True, nogil=True, boundscheck=BOUNDSCHECK)(function)
-    if isinstance(getattr(compiled, "_cache", None), caching.FunctionCache):
-        compiled._cache = _ReadyCache(function)  # noqa: SLF001
-    return compiled  # type: ignore[no-any-return]
+def _longest(*arguments: object) -> int:
+    """Return the length of the longest array."""
+    return max((a.shape[-1] for a in arguments if isinstance(a, np.ndarray) and a.ndim), default=0)
+
+
+def _some_steps(most: int, *arguments: Any) -> Arguments:
+    """Return the arguments of a kernel whose last one is how many steps it takes at most."""
+    return (*arguments[:-1], min(arguments[-1], most))
+
+
+class Kernel:
+    """A function over arrays, in whichever form there is reason for."""
+
+    def __init__(
+        self,
+        source: FunctionType,
+        work: Work = _longest,
+        steps: Steps | None = None,
+        *,
+        resumes: bool = False,
+    ) -> None:
+        """Take a function; `work` returns about how many rows a call looks at.
+
+        A kernel that `resumes` takes at most as many steps as its last argument says, and goes on
+        with the next call; `steps` returns its arguments for so many, if they are elsewhere.
+        """
+        update_wrapper(self, source)
+        self.source = source
+        self.place = source.__module__, source.__name__
+        self.work = work
+        self.steps = _some_steps if resumes and steps is None else steps
+        self.seconds = 0.0  # taken by calls that were interpreted
+        SOURCES[self.place] = source
+
+    def __call__(self, *arguments: Any) -> Any:  # kernels have no types
+        """Run the kernel."""
+        if self._is_little(arguments) or not self._is_made(arguments):
+            return self._interpret(arguments)
+        return self.compiled(*arguments)
+
+    @property
+    def compiled(self) -> Any:  # numba's dispatcher
+        """The kernel as Numba runs it, which is called under its name from now on."""
+        from stratalog.kernels.compiled import COMPILED
+
+        made = COMPILED.kernel(self.place)
+        if CHOICE != "mixed":
+            setattr(sys.modules[self.place[0]], self.place[1], made)
+        return made
+
+    def _is_made(self, arguments: Arguments) -> bool:
+        """Return whether the kernel is compiled, which this may do; Ctrl-C cuts that short."""
+        if self._is_kept:
+            return True
+        from stratalog.kernels.compiling import compile_kernels
+
+        likely = [each.place for each in _USED if each.seconds > LIKELY_SHARE * each.budget]
+        is_cut_short = not compile_kernels([self.place, *likely])
+        return not (is_cut_short and self._fits(arguments))
+
+    @cached_property
+    def budget(self) -> float:
+        """How many seconds the kernel may take interpreted before it is compiled."""
+        from stratalog.kernels.compiling import in_order
+
+        return MIN_BUDGET_SECONDS + BUDGET_SECONDS_PER_KERNEL * len(in_order([self.place]))
+
+    @cached_property
+    def _interpreted(self) -> Callable[..., Any]:
+        _USED.append(self)
+        return INTERPRETED.kernel(self.place)  # type: ignore[no-any-return]
+
+    @cached_property
+    def _is_kept(self) -> bool:
+        return is_kept(self.place)
+
+    def _is_little(self, arguments: Arguments) -> bool:
+        if CHOICE == "compiled" or THREADS.count:
+            return False
+        if CHOICE != "auto":
+            return CHOICE == "interpreted" or _RANDOM.random() < 0.5  # as often
+        if self._is_kept or self.seconds > self.budget:
+            return False
+        return self._fits(arguments)
+
+    def _fits(self, arguments: Arguments) -> bool:
+        """Return whether a call is short enough to be interpreted."""
+        return self.steps is not None or self.work(*arguments) <= MAX_INTERPRETED_ROWS
+
+    def _interpret(self, arguments: Arguments) -> Any:
+        if self.steps is not None:
+            arguments = self.steps(MAX_STEPS, *arguments)
+        begun = time.thread_time()
+        with held(), np.errstate(over="raise"):  # a call is not cut short; nothing wraps unseen
+            result = self._interpreted(*arguments)
+        self.seconds += time.thread_time() - begun
+        return result
+
+
+def kernel(source: Any = None, /, **how: Any) -> Any:
+    """Make a kernel of a function; `how` is what `Kernel` takes."""
+    return partial(Kernel, **how) if source is None else Kernel(source)
+
+
+def variant(of: Kernel, name: str, **replaced: Kernel) -> Kernel:
+    """Return a kernel with the same source, in which some names stand for other kernels."""
+    source = FunctionType(of.source.__code__, of.source.__globals__, name)
+    source.__doc__ = of.source.__doc__
+    made = Kernel(source, of.work, of.steps)
+    REPLACED[made.place] = {each: other.place for each, other in replaced.items()}
+    return made

@@ -8,7 +8,7 @@ from stratalog.kernels.jit import kernel
 from stratalog.kernels.rows import EMPTY
 
 
-@kernel
+@kernel(work=lambda _, rows, *__: rows.size)
 def filter_rows(labels, rows, member, out):
     """Keep the rows whose label word is in the set; return how many."""
     n = np.uint64(0)
@@ -20,7 +20,7 @@ def filter_rows(labels, rows, member, out):
     return n
 
 
-@kernel
+@kernel(work=lambda _, begin, end, *__: end - begin)
 def scan_labels(labels, begin, end, member, out):
     """List the rows in begin..end whose label word is in the set; return how many."""
     n = np.uint64(0)
@@ -31,7 +31,7 @@ def scan_labels(labels, begin, end, member, out):
     return n
 
 
-@kernel
+@kernel(work=lambda _, end, __: end)
 def count_members(labels, end, member):
     """Count the rows below `end` whose label word is in the set."""
     n = 0
@@ -41,7 +41,7 @@ def count_members(labels, end, member):
     return n
 
 
-@kernel
+@kernel(work=lambda _, rows, *__: rows.size)
 def rows_with(labels, rows, bits, wanted, out):
     """List the rows that have one of the bits, or those that have none; return how many."""
     n = np.uint64(0)
@@ -53,19 +53,19 @@ def rows_with(labels, rows, bits, wanted, out):
     return n
 
 
-@kernel
+@kernel(work=lambda _, rows, *__: rows.size)
 def set_bits(labels, rows, bits):
     for i in range(rows.size):
         labels[rows[i]] |= bits
 
 
-@kernel
+@kernel(work=lambda _, rows, *__: rows.size)
 def clear_bits(labels, rows, keep):
     for i in range(rows.size):
         labels[rows[i]] &= keep
 
 
-@kernel
+@kernel(work=lambda _, rows, *__: rows.size)
 def distinct_rows(labels, rows, bits, out):
     """List the rows that are not NULL, each once, by a mark that none of them has; return how many.
 
@@ -83,7 +83,7 @@ def distinct_rows(labels, rows, bits, out):
     return n
 
 
-@kernel
+@kernel(work=lambda _, rows, *__: rows.size)
 def read_counts(counts, rows, found):
     """Write the counts of rows to `found`; return the greatest."""
     most = np.int64(0)
@@ -94,13 +94,13 @@ def read_counts(counts, rows, found):
     return most
 
 
-@kernel
+@kernel(work=lambda _, rows, *__: rows.size)
 def add_to_counts(counts, rows, change):
     for i in range(rows.size):
         counts[rows[i]] += change
 
 
-@kernel
+@kernel(work=lambda _, rows, *__: rows.size)
 def clear_counts(counts, rows):
     for i in range(rows.size):
         counts[rows[i]] = 0

@@ -7,11 +7,12 @@ the arrays alive, and a kernel reads addresses anew after anything that may have
 
 from __future__ import annotations
 
-import numpy as np
-from llvmlite import ir
-from numba import carray, types
-from numba.extending import intrinsic
+from functools import lru_cache
+from threading import Lock
 
+import numpy as np
+
+from stratalog.kernels.forms import primitive
 from stratalog.kernels.jit import kernel
 
 # Fields of a relation's descriptor.
@@ -86,48 +87,59 @@ NULL = 0xFFFFFFFF
 """No row: an empty slot, the end of a chain, a missing fact."""
 
 
-def _caster(dtype):
-    @intrinsic
-    def cast(typing_context, address):  # noqa: ARG001  # numba's signature of an intrinsic
-        def build(context, builder, signature, args):
-            return builder.inttoptr(args[0], context.get_value_type(signature.return_type))
+class _Memory:
+    """Tells NumPy where an array is."""
 
-        return types.CPointer(dtype)(types.int64), build
-
-    return cast
+    __slots__ = ("__array_interface__",)
 
 
-_as_u16, _as_u32 = _caster(types.uint16), _caster(types.uint32)
-_as_i32, _as_i64 = _caster(types.int32), _caster(types.int64)
+@lru_cache(maxsize=4096)
+def _array(address, size, kind):
+    memory = _Memory()
+    memory.__array_interface__ = {"data": (address, False), "shape": (size,), "typestr": kind}
+    return np.asarray(memory)
 
 
-@kernel
+def _view(address, size, kind):
+    if address == 0 or size == 0:
+        return np.empty(0, kind)
+    return _array(int(address), int(size), kind)
+
+
+@primitive
 def u16(address, size):
-    return carray(_as_u16(address), (size,))
+    """Return the array at an address."""
+    return _view(address, size, "<u2")
 
 
-@kernel
+@primitive
 def u32(address, size):
-    return carray(_as_u32(address), (size,))
+    """Return the array at an address."""
+    return _view(address, size, "<u4")
 
 
-@kernel
+@primitive
 def i32(address, size):
-    return carray(_as_i32(address), (size,))
+    """Return the array at an address."""
+    return _view(address, size, "<i4")
 
 
-@kernel
+@primitive
 def i64(address, size):
-    return carray(_as_i64(address), (size,))
+    """Return the array at an address."""
+    return _view(address, size, "<i8")
 
 
-@intrinsic
-def _atomic_add(typing_context, address, amount):  # noqa: ARG001  # numba's signature
-    def build(context, builder, signature, args):  # noqa: ARG001
-        pointer = builder.inttoptr(args[0], ir.IntType(64).as_pointer())
-        return builder.atomic_rmw("add", pointer, args[1], "monotonic")
+_ADDING = Lock()
 
-    return types.int64(types.int64, types.int64), build
+
+@primitive
+def add_at_once(d, field, amount):
+    """Add to a field of a descriptor, whatever other threads add to it; return it as it was."""
+    with _ADDING:
+        before = d[field]
+        d[field] = before + amount
+    return before
 
 
 @kernel
@@ -137,10 +149,9 @@ def take_rows(d, n):
     A taker that finds no room gives back what it took. Until then all others find no room either,
     so no row is lost in between.
     """
-    address = d.ctypes.data + 8 * ROWS
-    first = _atomic_add(np.int64(address), np.int64(n))
+    first = add_at_once(d, ROWS, n)
     if first + n > d[CAPACITY]:
-        _atomic_add(np.int64(address), np.int64(-n))
+        add_at_once(d, ROWS, -n)
         return np.int64(-1)
     return first
 

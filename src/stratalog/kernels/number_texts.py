@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stratalog.kernels.jit import kernel
+from stratalog.kernels.wrapping import difference
 
 LONGEST_DOUBLE = 25  # bytes
 LONGEST_AVERAGE = 96
@@ -98,7 +99,7 @@ def _power(data, begin, end):
         if data[i] == _MINUS:
             sign = -1
         elif data[i] >= _DIGIT:
-            value = 10 * value + data[i] - _DIGIT
+            value = 10 * value + np.int64(data[i]) - _DIGIT
     return sign * value
 
 
@@ -126,7 +127,7 @@ def write_averages(totals, counts, out, out_offsets):
     out_offsets[0] = 0
     for i in range(totals.size):
         total, count = totals[i], np.uint64(counts[i])
-        size = np.uint64(total) if total >= 0 else np.uint64(0) - np.uint64(total)
+        size = np.uint64(total) if total >= 0 else difference(np.uint64(0), np.uint64(total))
         if total < 0:
             out[at] = _MINUS
             at += 1

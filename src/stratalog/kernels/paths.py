@@ -190,7 +190,7 @@ def _follow(levels, sets, starts, progress, key, counts, reached, out, weights):
     return steps, sign >= 0
 
 
-@kernel
+@kernel(resumes=True)
 def follow(d, number, mode, levels, sets, starts, progress, buffers, ahead, stop, work):
     """Derive the ends of the paths from all starts, with multiplicities, in lane `number`.
 
@@ -233,7 +233,7 @@ def _room(d, counted, x, new, where, count, queue, seeds):
     return first, np.int64(NO_ROOM)
 
 
-@kernel
+@kernel(resumes=True)
 def saturate(
     d,
     number,

@@ -30,6 +30,7 @@ from stratalog.kernels.memory import (
     u32,
 )
 from stratalog.kernels.sizes import sized
+from stratalog.kernels.wrapping import product
 
 EMPTY = np.uint32(NULL)
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
@@ -44,7 +45,7 @@ _CROWDED = np.uint64(4)  # bits: a segment with 16 slots for each row need not g
 
 @kernel
 def hash_step(h, value):
-    h = (h ^ np.uint64(value)) * _MULTIPLIER
+    h = product(h ^ np.uint64(value), _MULTIPLIER)
     return h ^ (h >> _SHIFT)
 
 
@@ -121,7 +122,7 @@ def is_same(d, row, facts, k):
     return True
 
 
-@kernel
+@kernel(work=lambda _, __, ___, moved: moved.size)
 def close_gaps(d, begins, ends, moved):
     """Move the last rows into gaps that lanes have left; moved[i] is where row `rows + i` is now.
 
@@ -226,7 +227,7 @@ def cluster(facts, numbers, ends, out):
             out[c, at] = facts[c, i]
 
 
-@kernel
+@kernel(work=lambda _d, _listed, begin, end: end - begin)
 def enter_rows(d, listed, begin, end):
     """Enter rows into hashed segments that have room for them and do not know them.
 
@@ -255,7 +256,7 @@ def enter_rows(d, listed, begin, end):
         segments[at + np.uint64(SEGMENT_ROWS)] += 1
 
 
-@kernel
+@kernel(work=lambda d: d[ROWS])
 def enter_pages(d):
     """Enter all rows into paged segments that have room for them and know none."""
     segments = i64(d[SEGMENTS], d[N_SEGMENTS] * SEGMENT_WIDTH)
@@ -269,7 +270,7 @@ def enter_pages(d):
         page_slots(segments, at)[slot] = ~np.uint32(row)
 
 
-@kernel
+@kernel(work=lambda d, _: d[ROWS])
 def count_segments(d, counts):
     """Count how many rows belong to each segment."""
     arity = d[ARITY]

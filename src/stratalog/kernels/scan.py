@@ -14,6 +14,7 @@ import numpy as np
 from stratalog.kernels.jit import kernel
 
 IRI, BNODE, STRING = 0, 1, 2  # the dictionary's kinds
+BYTES_PER_ROW = 16  # that take as long as a row in other kernels
 TYPED, TAGGED, NO_GRAPH = -1, -2, -3  # a datatype or language to be looked at; no fourth term
 
 _LETTER, _DIGIT, _LABEL, _SCHEME, _HOST, _IRI, _TEXT, _HEX = (np.uint8(1 << i) for i in range(8))
@@ -356,7 +357,7 @@ def scan_statement(data, at, row, width, starts, ends, kinds, types):
     return at
 
 
-@kernel
+@kernel(work=lambda data, *_: data.size // BYTES_PER_ROW)
 def scan_lines(data, at, line, width, starts, ends, kinds, types, odd):
     """Read lines from `at`, which is line number `line`, until there is no room for another.
 

@@ -111,7 +111,7 @@ def _fill_key(plan, keys, n_keys, bind, source, b, key):
 
 
 @kernel
-def scan_rows(plan, at, d, state, s, member, bind, source, target, active, level):
+def scan_rows(plan, at, d, state, s, member, bind, source, target, active, level, slice_end):
     """Produce a block from a delta's rows, or all rows of a relation, for each input binding."""
     operation = plan[at + OPERATION]
     listed = operation != SCAN_ALL
@@ -130,7 +130,8 @@ def scan_rows(plan, at, d, state, s, member, bind, source, target, active, level
     m = np.uint64(0)
     i, b = state[s + POSITION], state[s + PASS_POSITION]
     visited = 0
-    while b < state[s + N_IN] and m < BLOCK and visited < SCAN_SLICE:
+    most = min(SCAN_SLICE, slice_end - state[WORK])
+    while b < state[s + N_IN] and m < BLOCK and visited < most:
         end = min(size, i + np.int64(np.uint64(BLOCK) - m))
         visited += end - i + 1
         for k in range(np.uint64(i), np.uint64(end)):

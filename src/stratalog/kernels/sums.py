@@ -14,6 +14,7 @@ import numpy as np
 
 from stratalog.kernels.groups import MET_DOUBLE, MET_WHOLE, met
 from stratalog.kernels.jit import kernel
+from stratalog.kernels.wrapping import difference
 
 MET_INFINITY = np.uint8(16)
 MET_MINUS_INFINITY = np.uint8(32)
@@ -232,14 +233,14 @@ def _take_limbs(limbs, g, divisor):
 @kernel
 def _add_to_pair(pairs, g, value):
     """Add a finite value; return whether the pair still is the exact sum."""
-    before = pairs[g, 0]
-    total = before + value
+    before = float(pairs[g, 0])  # Python's and Numba's become infinite without an error
+    total = before + float(value)
     part = total - before
-    error = (before - (total - part)) + (value - part)
+    error = (before - (total - part)) + (float(value) - part)
     pairs[g, 0] = total
     if error == 0.0:
         return True
-    before = pairs[g, 1]
+    before = float(pairs[g, 1])
     total = before + error
     part = total - before
     pairs[g, 1] = total
@@ -281,7 +282,7 @@ def _average_of_pair(pair_bits, divisor):
             upper -= small_upper
             if small_lower != _ZERO:
                 upper -= _ONE
-            lower -= small_lower
+            lower = difference(lower, small_lower)
     return (first & _SIGN) | _rounded(upper, lower, more, exponent, divisor)
 
 

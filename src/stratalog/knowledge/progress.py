@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
+from stratalog.kernels import compiling
 from stratalog.knowledge.terminal import shown_on, visible
 
 if TYPE_CHECKING:
@@ -21,13 +23,18 @@ QUIET = 2.0  # seconds without a word
 INTERVAL = 0.1  # seconds between two updates of the line
 
 
+_ACTIVE: list[Reporter] = []  # in the order in which they began
+
+
 class Reporter:
     """Told what is being done and what has been done until a block ends; this one says nothing."""
 
     def __enter__(self) -> Self:
+        _ACTIVE.append(self)
         return self
 
     def __exit__(self, *error: object) -> None:
+        _ACTIVE.remove(self)
         self.stop()
 
     def __call__(self, stage: str, detail: str) -> None:
@@ -53,6 +60,26 @@ def reporter(progress: Callable[[str, str], None] | bool | str | None) -> Report
     if progress is False or not (progress or _is_watched()):
         return Reporter()
     return _StatusLine(lists=progress == STAGES, watched=_is_watched() or progress is True)
+
+
+class _CompilationLine:
+    """Shows how many kernels are compiled: where something is shown already, or on its own."""
+
+    def __init__(self) -> None:
+        self._own: Reporter | None = None
+
+    def __call__(self, done: int, total: int) -> None:
+        shown = _ACTIVE[-1] if _ACTIVE else self._own
+        if shown is None:
+            shown = self._own = reporter(None)
+        with suppress(StratalogError):  # of the user's function, which is told again soon
+            shown("compile", f"{done} of {plural(total, 'kernel')}, once for this machine")
+        if done == total and self._own is not None:
+            self._own.stop()
+            self._own = None
+
+
+compiling.WATCHERS.append(_CompilationLine())
 
 
 def plural(amount: int, word: str) -> str:

@@ -73,6 +73,11 @@ class held:  # noqa: N801  # used like a function
             _INTERRUPTS.let_go()
 
 
+def is_pending() -> bool:
+    """Return whether Ctrl-C has come in a block of `held` and waits for its end."""
+    return _INTERRUPTS.is_pending and current_thread() is main_thread()
+
+
 def was_forced() -> bool:
     """Return whether a second Ctrl-C has come through the last block of `held`."""
     return _INTERRUPTS.was_forced and current_thread() is main_thread()

@@ -40,6 +40,29 @@ def private_folders(name: str) -> Iterator[Path]:
     yield fresh
 
 
+def brought_folder(name: str) -> Path | None:
+    """Return the folder of this name in the chosen one, if it can be read and not written to.
+
+    An image or an administrator may have filled it: it is as good as the system's own files if
+    they belong to this user or to the system, and others cannot write to them.
+    """
+    chosen = os.environ.get(CHOSEN)
+    folder = Path(chosen or os.devnull).resolve() / name
+    try:
+        if os.access(folder, os.W_OK) or not _is_irreplaceable(folder):
+            return None
+        with os.scandir(folder) as entries:
+            return folder if all(_is_trusted_file(entry) for entry in entries) else None
+    except OSError:
+        return None
+
+
+def _is_trusted_file(entry: os.DirEntry[str]) -> bool:
+    found = entry.stat(follow_symlinks=False)
+    is_trusted = stat.S_ISREG(found.st_mode) and is_trusted_owner(found.st_uid)
+    return is_trusted and not _others_may_write(found)
+
+
 def fresh_folder(prefix: str, inside: str | None = None) -> Path:
     """Make a new folder, for this user alone, that is removed when this process ends."""
     if inside is None and not _is_irreplaceable(Path(tempfile.gettempdir()).resolve()):

@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 
 from stratalog.cli.main import main
-from stratalog.cli.warmup import exercise
-from stratalog.kernels.jit import is_compiled
 
 RULES = """
 path(?x, ?y) :- edge(?x, ?y) .
@@ -51,13 +49,6 @@ def command(folder, capsys):  # noqa: ARG001  # the command runs there
         return Result(status, captured.out, captured.err)
 
     return run
-
-
-@pytest.fixture(scope="session", autouse=True)
-def compiled(tmp_path_factory):
-    """Kernels compiled before the first command: a first run says that it compiles them."""
-    if not is_compiled():
-        exercise(tmp_path_factory.mktemp("warmup"))
 
 
 @pytest.fixture

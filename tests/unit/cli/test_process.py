@@ -1,8 +1,6 @@
 """The command as its own process: signals, pipes, terminals, the first run."""
 
-import importlib
 import os
-import pkgutil
 import pty
 import re
 import signal
@@ -13,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-import stratalog.kernels
-from stratalog.cli.warmup import exercise
+from stratalog.kernels.cache import file_prefix
+from stratalog.kernels.every import all_kernels
 
 STRATALOG = (sys.executable, "-m", "stratalog")
 
@@ -129,37 +127,14 @@ def test_help_starts_without_the_heavy_libraries():
     assert done.stdout == "[]\n"
 
 
-def test_the_first_run_says_that_kernels_are_compiled(command, monkeypatch):
-    monkeypatch.setattr("stratalog.kernels.jit.is_compiled", lambda: False)
-    done = command("materialise", "rules.dlog", "edge.csv")
-    assert done.err.startswith("compiling kernels for this machine, once")
-
-
-def test_warmup_compiles_every_kernel_that_python_calls(command, tmp_path):
-    done = command("warmup")
-    assert done.status == 0
-    assert "kernels are ready" in done.err
-    alone = [sys.executable, __file__, str(tmp_path)]  # other tests may have called more
-    done = subprocess.run(alone, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (0, "set()\n"), done.stderr
-
-
-def kernels_left_out(folder):
-    """Return the kernels that no other one calls and that a warm-up does not compile."""
-    exercise(folder)
-    kernels = dict(_kernels())
-    inner = {name for kernel in kernels.values() for name in kernel.py_func.__code__.co_names}
-    missing = {name for name, kernel in kernels.items() if not kernel.signatures}
-    return {name for name in missing if name.split(".")[1] not in inner}
-
-
-def _kernels():
-    for found in pkgutil.iter_modules(stratalog.kernels.__path__):
-        module = importlib.import_module(f"stratalog.kernels.{found.name}")
-        for name, function in vars(module).items():
-            if hasattr(function, "signatures") and function.__module__ == module.__name__:
-                yield f"{found.name}.{name}", function
-
-
-if __name__ == "__main__":
-    print(kernels_left_out(Path(sys.argv[1])))  # noqa: T201  # the answer
+def test_warmup_keeps_every_kernel_in_a_folder_of_ones_choice(tmp_path):
+    done = subprocess.run(
+        [*STRATALOG, "warmup", "--output", tmp_path / "kernels"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "kernels are ready" in done.stderr
+    (folder,) = (tmp_path / "kernels").iterdir()
+    kept = {path.name.rsplit(".", 2)[0] for path in folder.glob("*.kernel")}
+    assert {file_prefix(place) for place in all_kernels()} <= kept

@@ -187,7 +187,8 @@ class Evaluation:
         status = k.FULL
         try:
             while status != k.DONE:
-                status = k.evaluate(
+                evaluate = k.evaluate if engine.has_views else k.evaluate_rows
+                status = evaluate(
                     segment.plan,
                     engine.directory.addresses,
                     engine.sets.tables,

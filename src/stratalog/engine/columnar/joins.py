@@ -208,7 +208,8 @@ class Joins:
 
     def _advance(self, lane: _Lane) -> None:
         engine, joined, scratch = self._engine, lane.joined, lane.scratch
-        lane.status = k.evaluate_all(
+        evaluate_all = k.evaluate_all if engine.has_views else k.evaluate_all_rows
+        lane.status = evaluate_all(
             joined.plans,
             joined.offsets,
             engine.directory.addresses,

@@ -9,6 +9,8 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from stratalog.kernels import jit
+
 Result = TypeVar("Result")
 
 
@@ -24,7 +26,13 @@ class Threads:
     def run(self, jobs: Sequence[Callable[[], Result]]) -> list[Result]:
         """Return what the jobs return, the first of which runs in this thread."""
         self.stop[0] = 0
-        if len(jobs) > 1 and self._pool is None:
+        if len(jobs) == 1:
+            return [self._stopping(jobs[0])]
+        with jit.THREADS.sharing():
+            return self._run_at_once(jobs)
+
+    def _run_at_once(self, jobs: Sequence[Callable[[], Result]]) -> list[Result]:
+        if self._pool is None:
             self._pool = ThreadPoolExecutor(self.count - 1, "stratalog")
         others = [self._pool.submit(self._stopping, job) for job in jobs[1:] if self._pool]
         try:

@@ -172,7 +172,7 @@ def list_spokes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     constants, numbers = np.unique(np.concatenate(pairs), return_inverse=True)
     parents = np.arange(constants.size)
     edges = numbers.astype(np.int64).reshape(2, -1)
-    components.link(parents, edges)  # type: ignore[no-untyped-call]  # a kernel
+    components.link(parents, edges)  # a kernel
     yield pa.record_batch([pa.array(constants), pa.array(constants[parents])], schema=SCHEMA)
 
 

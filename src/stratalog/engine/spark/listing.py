@@ -71,7 +71,7 @@ def gained_pairs(enclosure: Enclosure, known: Words) -> Listing:
         return first.astype(np.uint32), second.astype(np.uint32)
 
     counts = np.empty(constants.size, np.int64)
-    closure_read.count_pairs(  # type: ignore[no-untyped-call]  # a kernel
+    closure_read.count_pairs(  # a kernel
         enclosure.closure.descriptor, constants, GAINED, counts
     )
     sources = np.flatnonzero(counts).astype(np.uint32)
