@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+
+from stratalog.pipeline.lakes import Enclosing
 
 Chosen = Callable[[Sequence[str]], list[str] | None]
 """Which of a table's columns are needed, None for all."""
@@ -36,12 +39,22 @@ def _is(rows: Any, module: str, name: str) -> bool:  # noqa: ANN401
 
 
 def _dataset_batches(dataset: Any, chosen: Chosen) -> Iterator[Any]:  # noqa: ANN401
+    _check_alone(dataset, Enclosing())
     names = chosen(dataset.schema.names)
     scanner = dataset.scanner(
         columns=names, batch_size=_ROWS, batch_readahead=2, fragment_readahead=1
     )
     yield scanner.projected_schema.empty_table()  # so that a table without rows is known
     yield from scanner.to_batches()
+
+
+def _check_alone(dataset: Any, enclosing: Enclosing) -> None:  # noqa: ANN401
+    """Refuse a dataset that was made of files of a lake table, without its log."""
+    for each in getattr(dataset, "children", ()):
+        _check_alone(each, enclosing)
+    if type(getattr(dataset, "filesystem", None)).__name__ == "LocalFileSystem":
+        for file in dataset.files:
+            enclosing.check(Path(file))
 
 
 def _delta_batches(table: Any, chosen: Chosen) -> Iterator[Any]:  # noqa: ANN401

@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from stratalog.errors import DataError, ProgramError
 from stratalog.lang.names import predicate_name, table_name
 from stratalog.pipeline.files import COMPRESSIONS, FORMATS
-from stratalog.pipeline.lake_layout import Layout
 from stratalog.pipeline.lakes import (
     ICEBERG,
     LOGGED_FORMATS,
@@ -22,6 +22,9 @@ from stratalog.pipeline.lakes import (
     lake_of,
     table_folder,
 )
+
+if TYPE_CHECKING:
+    from stratalog.pipeline.lake_layout import Layout  # which needs Arrow
 
 RDF_FORMATS = frozenset({"nt", "nq", "ttl", "trig", "rdf"})
 NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"

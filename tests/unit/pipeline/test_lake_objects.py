@@ -84,6 +84,23 @@ def test_a_dataset_is_facts(tmp_path):
         path({"edge": dataset})
 
 
+def test_a_dataset_of_the_files_of_a_lake_table_is_refused(delta, tmp_path):
+    folder = tmp_path / "delta"
+    whole = ds.dataset(folder, exclude_invalid_files=True)
+    for dataset in (whole, ds.dataset([whole, whole])):
+        with pytest.raises(DataError) as caught:
+            path({"edge": dataset}, NAMED)
+        assert caught.value.code == "D131"
+    assert path({"edge": delta.to_pyarrow_dataset()}, NAMED) == [("q", "p"), ("y", "x")]
+
+
+def test_columns_may_have_any_name(tmp_path):
+    write_deltalake(tmp_path / "t", pa.table({"K é": ["x"], "N": [1], "a.b": ["y"], '"q"': [2]}))
+    program = '@declare edge(a string = "a.b", k string = "K é") . ' + COPY
+    assert path({"edge": DeltaTable(tmp_path / "t")}, program) == [("y", "x")]
+    assert path({"edge": tmp_path / "t"}, program) == [("y", "x")]
+
+
 def test_updates_take_such_tables_too(delta, iceberg):
     kb = sl.materialise(NAMED, {"edge": [("y", "x"), ("1", "z")]})
     changes = kb.update(insert={"edge": iceberg}, delete={"edge": delta})
