@@ -1,8 +1,10 @@
-"""Files in Iceberg tables of tests that PyIceberg cannot write yet: delete files, and ORC."""
+"""Files in Iceberg tables of tests that PyIceberg cannot write yet: delete files, vectors, ORC."""
 
 from __future__ import annotations
 
 import json
+import struct
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,8 @@ from pyiceberg.manifest import (
     write_manifest_list,
 )
 from pyiceberg.typedef import Record
+
+from tests.lakes import vector
 
 CODEC = "deflate"
 
@@ -39,6 +43,23 @@ def delete_by_position(table: Any, file: str, rows: list[int]) -> Path:
     return _with_file(table, deletes, DataFileContent.POSITION_DELETES)
 
 
+def delete_by_vector(table: Any, vectors: dict[str, list[int]]) -> Path:
+    """Delete rows of data files by deletion vectors, in one file; return the new metadata."""
+    content, blobs = b"PFA1", []
+    for file, rows in vectors.items():
+        told = vector(rows)
+        blob = struct.pack(">I", len(told)) + told + struct.pack(">I", zlib.crc32(told))
+        blobs.append({
+            "type": "deletion-vector-v1", "fields": [], "snapshot-id": -1, "sequence-number": -1,
+            "offset": len(content), "length": len(blob),
+            "properties": {"referenced-data-file": file, "cardinality": str(len(rows))},
+        })  # fmt: skip
+        content += blob
+    footer = json.dumps({"blobs": blobs}).encode()
+    content += b"PFA1" + footer + struct.pack("<iI", len(footer), 0) + b"PFA1"
+    return _with_file(table, content, DataFileContent.POSITION_DELETES, kind=FileFormat.PUFFIN)
+
+
 def delete_by_equality(table: Any, values: pa.Table, column: int) -> Path:
     """Delete rows with the same values of a column; return the new metadata."""
     return _with_file(table, values, DataFileContent.EQUALITY_DELETES, [column])
@@ -51,7 +72,7 @@ def add_orc(table: Any, rows: pa.Table) -> Path:
 
 def _with_file(
     table: Any,
-    rows: pa.Table,
+    rows: pa.Table | bytes,
     content: DataFileContent,
     ids: list[int] | None = None,
     kind: FileFormat = FileFormat.PARQUET,
@@ -60,11 +81,10 @@ def _with_file(
     snapshot, number = table.current_snapshot(), metadata.last_sequence_number + 1
     new = snapshot.snapshot_id + 1
     path = f"{location}/data/by-hand-{number}.{kind.value.lower()}"
-    write = pq.write_table if kind == FileFormat.PARQUET else orc.write_table
-    write(rows, path.removeprefix("file://"))
+    _write(rows, kind, Path(path.removeprefix("file://")))
     file = DataFile.from_args(
         content=content, file_path=path, file_format=kind, partition=Record(),
-        record_count=rows.num_rows, file_size_in_bytes=1000, equality_ids=ids,
+        record_count=len(rows), file_size_in_bytes=1000, equality_ids=ids,
     )  # fmt: skip
     manifest = table.io.new_output(f"{location}/metadata/by-hand-{number}.avro")
     writing = ManifestWriterV2 if content == DataFileContent.DATA else _DeletesWriter
@@ -76,6 +96,15 @@ def _with_file(
     with write_manifest_list(2, listed, new, snapshot.snapshot_id, number, CODEC) as listing:
         listing.add_manifests(every)
     return _new_metadata(table, new, number, listed.location)
+
+
+def _write(rows: pa.Table | bytes, kind: FileFormat, path: Path) -> None:
+    if isinstance(rows, bytes):
+        path.write_bytes(rows)
+    elif kind == FileFormat.ORC:
+        orc.write_table(rows, path)
+    else:
+        pq.write_table(rows, path)
 
 
 def _new_metadata(table: Any, new: int, number: int, manifest_list: str) -> Path:

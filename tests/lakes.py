@@ -99,16 +99,21 @@ class DeltaLog:
 
 def inline_vector(rows: Sequence[int]) -> dict[str, Any]:
     """Return the deletion vector of some rows below 65,536, kept in the log itself."""
-    held = sorted(rows)
-    bitmap = struct.pack("<II", _NO_RUNS, 1) + struct.pack("<HHI", 0, len(held) - 1, 16)
-    bitmap += struct.pack(f"<{len(held)}H", *held)
-    data = struct.pack("<IQI", _MAGIC, 1, 0) + bitmap
+    data = vector(rows)
     padded = data + bytes(-len(data) % 4)
     text = base64.b85encode(padded).translate(bytes.maketrans(_BASE85, _Z85)).decode()
     return {
         "storageType": "i", "pathOrInlineDv": text, "sizeInBytes": len(data),
-        "cardinality": len(held),
+        "cardinality": len(rows),
     }  # fmt: skip
+
+
+def vector(rows: Sequence[int]) -> bytes:
+    """Return numbers of rows below 65,536 as a bitmap, as both kinds of tables have it."""
+    held = sorted(rows)
+    bitmap = struct.pack("<II", _NO_RUNS, 1) + struct.pack("<HHI", 0, len(held) - 1, 16)
+    bitmap += struct.pack(f"<{len(held)}H", *held)
+    return struct.pack("<IQI", _MAGIC, 1, 0) + bitmap
 
 
 def read(*items: Any, **known: Any) -> dict[str, list[tuple[Any, ...]]]:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from stratalog.errors import DataError
+from stratalog.pipeline.delta_checks import check_log, check_vectors
 from stratalog.pipeline.lake_layout import LakeColumn, Layout, Mask
 from stratalog.pipeline.lake_tables import check_there, no_version, placed
 from stratalog.pipeline.paths import DataFile
@@ -32,10 +33,13 @@ def delta_files(folder: Path, name: str, version: str | None) -> list[DataFile]:
     number = None if version is None else _VERSION.fullmatch(version)
     if version is not None and number is None:
         raise no_version(folder, version, "versions of Delta Lake are numbers: PATH@v12")
+    check_log(folder)
     table = DeltaTable(folder.absolute().as_uri())  # a bare path is taken for an escaped one
     if number is not None:
         _load(table, int(number[1]), folder)
-    return [_placed_file(file, folder) for file in table_files(table, name, str(folder))]
+    if _has_vectors(table):
+        check_vectors(folder)
+    return [_placed_file(file, folder) for file in _table_files(table, name, str(folder))]
 
 
 def _load(table: Any, version: int, folder: Path) -> None:  # noqa: ANN401
@@ -57,7 +61,7 @@ def _placed_file(file: DataFile, folder: Path) -> DataFile:
     return DataFile(str(place), file.format, file.name, layout=file.layout)
 
 
-def table_files(
+def _table_files(
     table: Any,  # noqa: ANN401  # a DeltaTable
     name: str,
     shown: str,
@@ -112,9 +116,13 @@ def _fixed(column: LakeColumn, values: Mapping[str, Any]) -> LakeColumn:
     return LakeColumn(column.field, (), value=values[name])
 
 
+def _has_vectors(table: Any) -> bool:  # noqa: ANN401
+    return "deletionVectors" in (table.protocol().reader_features or ())
+
+
 def _masks(table: Any, paths: Sequence[str], shown: str) -> dict[str, Mask]:  # noqa: ANN401
     """Return which rows are kept, of those files that have a deletion vector."""
-    if "deletionVectors" not in (table.protocol().reader_features or ()):
+    if not _has_vectors(table):
         return {}
     root = unquote(table.table_uri).rstrip("/")
     known = {path if "://" in path else f"{root}/{path}": path for path in paths}

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 from pyiceberg.io import FileIO, InputFile
 from pyiceberg.io.pyarrow import ArrowScan, schema_to_pyarrow
-from pyiceberg.manifest import FileFormat, clear_manifest_cache
+from pyiceberg.manifest import FileFormat
 from pyiceberg.serializers import FromInputFile
 from pyiceberg.table import DataScan, FileScanTask
 from pyiceberg.table.metadata import TableMetadata
@@ -22,9 +22,10 @@ from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import StructType
 
 from stratalog.errors import DataError
+from stratalog.pipeline.iceberg_checks import careful_reading, check_lists
 from stratalog.pipeline.lake_layout import LakeColumn, Layout
-from stratalog.pipeline.lake_tables import check_there, no_version, placed
-from stratalog.pipeline.lakes import is_metadata, listed, table_folder
+from stratalog.pipeline.lake_tables import check_there, no_version, placed, told_damage
+from stratalog.pipeline.lakes import ICEBERG, is_metadata, listed, table_folder
 from stratalog.pipeline.paths import DataFile
 
 _NUMBERED = re.compile(r"v?([0-9]+)(?:-.*)?(?:\.gz)?\.metadata\.json(?:\.gz)?")
@@ -108,13 +109,11 @@ def _at(scan: DataScan, version: str, path: Path) -> DataScan:
 
 
 def _tasks(scan: DataScan, path: Path) -> list[FileScanTask]:
-    """Return what a scan reads, in the order of paths.
-
-    The package remembers manifests of all tables under their paths, which two tables may share.
-    """
-    clear_manifest_cache()
+    """Return what a scan reads, in the order of paths."""
     try:
-        return sorted(scan.plan_files(), key=lambda task: task.file.file_path)
+        with careful_reading():
+            check_lists(scan.snapshot(), scan.io)
+            return sorted(scan.plan_files(), key=lambda task: task.file.file_path)
     except ValueError as error:
         if "equality deletes" not in str(error):
             raise
@@ -122,8 +121,6 @@ def _tasks(scan: DataScan, path: Path) -> list[FileScanTask]:
             "D132", "rows of this Iceberg table are deleted by equality, which is not supported",
             path=str(path), help=f"rewrite the table's data files, or {_SPARK}",
         ) from error  # fmt: skip
-    finally:
-        clear_manifest_cache()
 
 
 def _data_file(task: FileScanTask, scan: DataScan, files: FolderIO, name: str) -> DataFile:
@@ -134,7 +131,7 @@ def _data_file(task: FileScanTask, scan: DataScan, files: FolderIO, name: str) -
             "D132", f"a file of this Iceberg table is of the format {task.file.file_format.value}",
             path=str(place), help=f"write the table as Parquet, or {_SPARK}",
         )  # fmt: skip
-    rows = TaskScan(scan, task) if task.delete_files else None
+    rows = TaskScan(scan, task, files.root) if task.delete_files else None
     layout = Layout(_columns(scan, task), scan=rows)
     return DataFile(str(place), "parquet", name, layout=layout)
 
@@ -142,9 +139,10 @@ def _data_file(task: FileScanTask, scan: DataScan, files: FolderIO, name: str) -
 class TaskScan:
     """Reads one data file without its deleted rows, by PyIceberg itself."""
 
-    def __init__(self, scan: DataScan, task: FileScanTask) -> None:
+    def __init__(self, scan: DataScan, task: FileScanTask, root: Path) -> None:
         self._scan = scan
         self._task = task
+        self._root = root
 
     def __call__(self, names: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         """Return the rows, with the columns of these names."""
@@ -152,7 +150,8 @@ class TaskScan:
         schema = scan.projection()
         chosen = schema if names is None else schema.select(*names)
         rows = ArrowScan(scan.table_metadata, scan.io, chosen, scan.row_filter, scan.case_sensitive)
-        return rows.to_record_batches([self._task])
+        with told_damage(self._root, ICEBERG):
+            yield from rows.to_record_batches([self._task])
 
 
 def _columns(scan: DataScan, task: FileScanTask | None) -> tuple[LakeColumn, ...]:

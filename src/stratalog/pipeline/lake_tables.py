@@ -23,7 +23,7 @@ def lake_files(path: Path, kind: str, name: str, version: str | None) -> list[Da
     `version` is what follows the `@` of a path; the path of an Iceberg table may be its metadata.
     """
     _check_package(path, kind)
-    with _told_damage(path, kind):
+    with told_damage(path, kind):
         if kind == DELTA:
             from stratalog.pipeline.delta_tables import delta_files
 
@@ -51,7 +51,7 @@ def _no_package(path: Path, kind: str) -> DataError:
 
 
 @contextmanager
-def _told_damage(path: Path, kind: str) -> Iterator[None]:
+def told_damage(path: Path, kind: str) -> Iterator[None]:
     """Turn what the packages raise for a log that they cannot read into an error with its path."""
     try:
         yield

@@ -313,15 +313,33 @@ def test_a_log_that_leads_out_of_its_folder_is_refused(tmp_path, elsewhere):
     assert (error.code, error.path) == ("D135", str(tmp_path / "t"))
 
 
-def test_a_deletion_vector_elsewhere_is_not_fetched(tmp_path):
-    for path in ("s3://bucket/v.bin", "http://127.0.0.1:1/v.bin", "/etc/hostname"):
+def test_a_deletion_vector_elsewhere_is_not_looked_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.bin")
+    pipe = f"file://{tmp_path}/pipe.bin"
+    for path in ("s3://bucket/v.bin", "http://127.0.0.1:1/v.bin", "/etc/hostname", pipe):
         log = DeltaLog(
-            tmp_path / path.partition(":")[0].strip("/").replace("/", "-"),
+            tmp_path / path[:6].strip(":/").replace("/", "-"),
             [{"name": "n", "type": "long"}], features=["deletionVectors"],
         )  # fmt: skip
         vector = {"storageType": "p", "pathOrInlineDv": path, "offset": 1, "sizeInBytes": 9}
         log.add("a.parquet", pa.table({"n": [1]}), vector=vector | {"cardinality": 1})
-        assert refused(f"t={log.folder}").code == "D134"
+        assert refused(f"t={log.folder}").code == "D135"
+        DeltaTable(log.folder).create_checkpoint()
+        (log.folder / "_delta_log" / "00000000000000000001.json").unlink()
+        assert refused(f"t={log.folder}").code == "D135"
+
+
+def test_pipes_in_a_log_or_as_a_deletion_vector_are_not_opened(table, tmp_path):
+    log = DeltaLog(tmp_path / "t", [{"name": "n", "type": "long"}], features=["deletionVectors"])
+    os.mkfifo(log.folder / "deletion_vector_61d16c75-6994-46b7-a15b-8b538852e50e.bin")
+    vector = {"storageType": "u", "pathOrInlineDv": "vBn[lx{q8@P<9BNH/isA", "offset": 1}
+    vector |= {"sizeInBytes": 36, "cardinality": 2}
+    log.add("a.parquet", pa.table({"n": [1, 2, 3]}), vector=vector)
+    assert refused(log.folder).code == "D134"
+    for name in ("_last_checkpoint", f"{3:020}.json"):
+        os.mkfifo(table / "_delta_log" / name)
+        assert refused(table).code == "D134"
+        (table / "_delta_log" / name).unlink()
 
 
 def test_a_pipe_in_the_place_of_a_file_is_not_opened(tmp_path):

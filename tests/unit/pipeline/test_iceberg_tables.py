@@ -21,9 +21,15 @@ from pyiceberg.table import StaticTable
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import DoubleType, LongType, NestedField, StringType
 
+from stratalog.errors import DataError
 from stratalog.lang.parse import parse_program
 from stratalog.pipeline import table_files
-from tests.iceberg_files import add_orc, delete_by_equality, delete_by_position
+from tests.iceberg_files import (
+    add_orc,
+    delete_by_equality,
+    delete_by_position,
+    delete_by_vector,
+)
 from tests.lakes import as_rows, read, refused
 
 
@@ -181,6 +187,17 @@ def test_rows_that_delete_files_name_are_left_out(catalog, monkeypatch):
     assert len(read(f"{folder_of(table)}@v{before}")["t"]) == 11
 
 
+def test_rows_that_deletion_vectors_name_are_left_out(catalog):
+    table = catalog.create_table("ns.t", schema=pa.schema([("n", pa.int64())]))
+    for first in (0, 100, 200):
+        table.append(pa.table({"n": list(range(first, first + 5))}))
+    found = {pq.read_table(file[7:])["n"][0].as_py(): file for file in data_files(table)}
+    newest = delete_by_vector(table, {found[0]: [0, 3], found[200]: [4, 1, 2, 0, 3]})
+    rows = read(folder_of(table))["t"]
+    assert rows == judged(newest)
+    assert [n for (n,) in rows] == [1, 100, 101, 102, 103, 104, 2, 4]
+
+
 def test_rows_deleted_by_equality_are_refused(edge):
     delete_by_equality(edge, pa.table({"a": ["x"]}), 1)
     error = refused(folder_of(edge))
@@ -319,6 +336,20 @@ def test_a_pipe_in_the_place_of_a_file_is_not_opened(edge):
 def test_damaged_metadata_is_told(edge):
     metadata_of(edge).write_text("{")
     assert refused(folder_of(edge)).code == "D134"
+
+
+@pytest.mark.parametrize("what", ["snap-*.avro", "*-m*.avro"])
+def test_lists_of_files_that_were_cut_short_are_not_shorter_lists(edge, what):
+    whole = read(folder_of(edge))
+    for path in sorted((folder_of(edge) / "metadata").glob(what)):
+        content = path.read_bytes()
+        for size in range(0, len(content), 97):
+            path.write_bytes(content[:size])
+            try:
+                assert read(folder_of(edge)) == whole  # no part of this version
+            except DataError as error:
+                assert error.code == "D134"  # noqa: PT017
+        path.write_bytes(content)
 
 
 def test_a_file_of_another_format_is_refused(edge):
