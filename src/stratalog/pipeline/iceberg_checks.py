@@ -23,6 +23,7 @@ from stratalog.errors import DataError
 
 _SYNC = 16  # bytes that end each block of an Avro file
 _turn = threading.RLock()
+_avro: Any = avro  # one of its names is set, which its types do not know
 
 
 @contextmanager
@@ -33,13 +34,13 @@ def careful_reading() -> Iterator[None]:
     the same time are slower, and read the same.
     """
     with _turn:
-        fast = avro.new_decoder
-        avro.new_decoder = StreamingBinaryDecoder
+        fast = _avro.new_decoder
+        _avro.new_decoder = StreamingBinaryDecoder
         clear_manifest_cache()
         try:
             yield
         finally:
-            avro.new_decoder = fast
+            _avro.new_decoder = fast
             clear_manifest_cache()
 
 
@@ -56,7 +57,7 @@ def check_lists(snapshot: Snapshot | None, files: FileIO) -> None:
 
 def _check_end(location: str, files: FileIO) -> None:
     """Refuse an Avro file that does not end as each of its blocks does."""
-    read: Any = avro.AvroFile(files.new_input(location))
+    read: Any = _avro.AvroFile(files.new_input(location))
     with read, files.new_input(location).open() as content:
         content.seek(max(0, len(files.new_input(location)) - _SYNC))
         if content.read(_SYNC) != read.header.sync:
