@@ -14,6 +14,7 @@ import stratalog as sl
 from stratalog.errors import DataError
 from stratalog.knowledge import reader
 from stratalog.knowledge.sources import folders_source
+from stratalog.lang.syntax import Predicate
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.spark_items import RemotePath, SparkFinder
 from stratalog.pipeline.spark_read import read_spark
@@ -42,6 +43,8 @@ def test_both_readers_read_the_same_version(spark, tmp_path):
     assert found.count == 2401
     assert read_both(spark, [f"t={folder}@v0"], 1_000).count == 3000
     assert fail_both(spark, [f"t={folder}@v9"], 1_000).code == "D133"
+    DeltaTable(folder).delete()
+    assert read_both(spark, [str(folder)], 1_000).predicates() == [Predicate("t", 2)]
 
 
 def test_workers_follow_names_and_types_of_columns(spark, tmp_path, catalog):
