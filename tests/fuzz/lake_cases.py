@@ -7,6 +7,7 @@ A case is a kind of table and a number, from which everything about it follows.
 
 from __future__ import annotations
 
+import atexit
 import random
 import shutil
 import sys
@@ -70,7 +71,9 @@ KINDS: dict[str, Callable[[Path], Path]] = {"delta": make_delta, "iceberg": make
 @cache
 def sound(kind: str) -> Path:
     """Return a table of a kind in which nothing is wrong."""
-    return KINDS[kind](Path(tempfile.mkdtemp(prefix="lake-cases-")) / "t")
+    folder = Path(tempfile.mkdtemp(prefix="lake-cases-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return KINDS[kind](folder / "t")
 
 
 def changed(kind: str, number: int, folder: Path) -> Path:
