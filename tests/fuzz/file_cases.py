@@ -150,11 +150,12 @@ def mutated(name: str, number: int) -> bytes:
     data = bytearray(sound(name))
     tokens = TOKENS.get(PLAIN[name][1], []) if name in PLAIN else []
     for _ in range(rng.choice([1, 1, 1, 2, 3, 8])):
-        _mutate(data, rng, tokens)
+        mutate(data, rng, tokens)
     return bytes(data)
 
 
-def _mutate(data: bytearray, rng: random.Random, tokens: list[str]) -> None:
+def mutate(data: bytearray, rng: random.Random, tokens: list[str]) -> None:
+    """Change some bytes, or put a token among them."""
     at = rng.randrange(len(data) + 1)
     size = rng.choice([1, 1, 2, 4, 16, 64])
     kind = rng.randrange(8)
@@ -211,12 +212,12 @@ def check(folder: Path, name: str, number: int) -> str:
         assert not bad
     except StratalogError as error:
         outcome = error.code
-        _check_error(error)
+        check_error(error)
     kept = None
     try:
         kept, _ = read(path, name, "skip", header=header)
     except StratalogError as error:
-        _check_error(error)
+        check_error(error)
     assert facts is None or kept == facts, "skipping bad lines changes what a sound file gives"
     if number % 20 == 0 and name != "orc":
         _check_whole(path, facts)
@@ -228,13 +229,13 @@ def _check_whole(path: Path, facts: list[object] | None) -> None:
     try:
         kb = sl.materialise(PROGRAM, path, on_bad_input="skip", engine="columnar", progress=False)
     except StratalogError as error:
-        _check_error(error)
+        check_error(error)
         return
     listed = sum(kb.facts(name).num_rows for name in kb.predicates())
     assert facts is None or listed <= len(facts)
 
 
-def _check_error(error: StratalogError) -> None:
+def check_error(error: StratalogError) -> None:
     """Check that a user can act on an error, and that it is no mistake of ours."""
     assert error.code[0] in "DSE", error
     assert error.help or error.code == "D104", error
@@ -248,7 +249,11 @@ def run(first: int, last: int, formats: Iterable[str] = FORMATS) -> dict[str, in
         for each in formats:
             sound(each)
             for number in range(first, last):
-                with watched(writable=[folder]) as seen, _no_hang(), _named(each, number):
+                with (
+                    watched(writable=[folder]) as seen,
+                    no_hang(),
+                    named("tests.fuzz.file_cases", each, number),
+                ):
                     end = check(folder, each, number)
                     assert not seen, seen
                 ends[end] = ends.get(end, 0) + 1
@@ -256,16 +261,17 @@ def run(first: int, last: int, formats: Iterable[str] = FORMATS) -> dict[str, in
 
 
 @contextmanager
-def _named(name: str, number: int) -> Iterator[None]:
+def named(module: str, name: str, number: int) -> Iterator[None]:
+    """Note in whatever a case raises how it is run again."""
     try:
         yield
     except BaseException as error:
-        error.add_note(f"case: python -m tests.fuzz.file_cases {name} {number} {number + 1}")
+        error.add_note(f"case: python -m {module} {name} {number} {number + 1}")
         raise
 
 
 @contextmanager
-def _no_hang() -> Iterator[None]:
+def no_hang() -> Iterator[None]:
     """End a case that takes for ever; a loop that does not listen ends the process."""
 
     def stop(*_: object) -> None:

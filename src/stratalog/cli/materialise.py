@@ -23,7 +23,8 @@ HELP = """Derive every consequence of programs and data, and keep the result in 
 
 Arguments that end in .dlog are programs, all others are data: files, folders and globs
 (.nt .nq .ttl .trig .rdf .owl .csv .tsv .facts .jsonl .parquet, also .gz .bz2 .zst). A table
-feeds the predicate of its file name; name=PATH feeds the predicate name.
+feeds the predicate of its file name; name=PATH feeds the predicate name. Folders of Delta Lake and
+Iceberg are tables; PATH@v12 is one of their versions.
 
 A store that exists gets a new version. Nothing is written if anything goes wrong.
 

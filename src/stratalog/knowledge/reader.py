@@ -93,6 +93,11 @@ def choose_reader(
     size = sum(Path(file.path).stat().st_size for file in files)
     if size <= LARGEST_LOCAL:
         return Choice()
+    if any(file.layout is not None and file.layout.has_deletes for file in files):
+        told = (
+            f"{size >> 20:,} MB are read by one process, because some rows of a table are deleted"
+        )
+        return Choice(warnings=(f"{told}\n  help: rewrite the table's files without them",))
     if find_spec("pyspark") is None:
         told = f"{size >> 20:,} MB are read by one process, because PySpark is not installed"
         return Choice(warnings=(f'{told}\n  help: pip install "stratalog[spark]"',))

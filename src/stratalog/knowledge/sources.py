@@ -15,8 +15,9 @@ from stratalog.knowledge.reader import _is_frame
 from stratalog.lang.names import table_name
 from stratalog.lang.syntax import Predicate
 from stratalog.pipeline.feed import Feed, feed_of
-from stratalog.pipeline.feed_files import Folder, feeds_of, find_folder
+from stratalog.pipeline.feed_files import Folder, check_feed, feeds_of, find_folder
 from stratalog.pipeline.handover import from_spark
+from stratalog.pipeline.spark_items import RemotePath
 from stratalog.pipeline.tables import Vocabulary
 
 if TYPE_CHECKING:
@@ -78,6 +79,9 @@ class _Folders:
         from pyspark.sql import functions as F  # noqa: N812  # everybody's name for it
 
         folder = self.folders[place]
+        if folder.is_remote:
+            for found in RemotePath.matching(spark, folder.root, {}):
+                check_feed(found, is_one=folder.name is not None)
         reader = spark.readStream.format("binaryFile").schema(FILES)
         reader = reader.option("recursiveFileLookup", "true").option("maxFileAge", FOREVER)
         if self.max_files is not None:

@@ -28,6 +28,7 @@ from stratalog.pipeline.documents import OddDocumentError, parse_json
 from stratalog.pipeline.facts import EncodedFacts
 from stratalog.pipeline.feed import ACCOUNT, CHANGE_TYPE, COMMIT_VERSION, Feed, feed_of
 from stratalog.pipeline.files import COMPRESSIONS, ReadOptions, format_of, open_bytes
+from stratalog.pipeline.lakes import Enclosing, lake_of, listed
 from stratalog.pipeline.naming import plain_names
 from stratalog.pipeline.paths import DataFile, Finder, is_remote, not_there
 from stratalog.pipeline.reading import Context, add_block, file_blocks
@@ -74,7 +75,22 @@ def find_folder(item: str | os.PathLike[str], prefixes: Sequence[tuple[str, str]
         raise DataError(
             "D104", "a feed is a folder, this is a file", path=path, help="name the folder it is in"
         )
+    check_feed(Path(path), is_one=name is not None)
     return Folder(str(Path(path).absolute()), name)
+
+
+def check_feed(folder: Any, *, is_one: bool) -> None:  # noqa: ANN401  # a Path, or a remote one
+    """Refuse a folder, or with `is_one` unset those in it, whose log tells which files count."""
+    inner = [] if is_one else [each for each in listed(folder) if each.is_dir()]
+    for each in (folder, *inner):
+        kind = lake_of(each)
+        if kind is not None:
+            raise DataError(
+                "D131", f"this is a table of {kind}; its files are no feed of changes",
+                path=str(each),
+                help="stream a DataFrame with the table's changes, which its connector for Spark "
+                "gives, or read the table by an update",
+            )  # fmt: skip
 
 
 def feeds_of(
@@ -85,9 +101,11 @@ def feeds_of(
 ) -> list[Feed]:
     """Return the feeds in files of a folder, given by their paths and, if remote, their content."""
     names = {} if folder.name else _names(folder, predicates, vocabulary)
-    found = []
+    found, enclosing = [], Enclosing()
     for path, content in sorted(files):
         plain = path if is_remote(path) else "/" + path.removeprefix("file:").lstrip("/")
+        if content is None and plain.endswith(".parquet"):
+            enclosing.check(Path(plain))
         name = folder.name or _name_of(plain, folder, names)
         found.append(feed_of(name, _read(plain, content, name, vocabulary), plain))
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
@@ -18,6 +19,8 @@ from stratalog.pipeline.convert import PythonColumn
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.facts import EncodedFacts
 from stratalog.pipeline.files import ReadOptions, ReadReport
+from stratalog.pipeline.lake_objects import Chosen, lake_batches
+from stratalog.pipeline.needed import needed
 from stratalog.pipeline.tables import Block, Source, Vocabulary, block_of, encode_block, fed_by
 
 TABLES_HELP = (
@@ -81,7 +84,8 @@ def _add_named(
         return
     source = Source(f'facts["{key}"]', skip=options.skip)
     done = 0
-    for block in _read_from_user(_blocks(rows, key), key):
+    chosen = partial(needed, predicate=name, vocabulary=vocabulary)
+    for block in _read_from_user(_blocks(rows, key, chosen), key):
         if not block.columns and not block.size:
             continue  # an empty table of unknown width
         here = Source(source.path, first_row=done, skip=options.skip)
@@ -127,8 +131,8 @@ def rows_failed(key: object, error: Exception) -> DataError:
     )
 
 
-def _blocks(rows: object, key: str) -> Iterator[Block]:
-    """Yield the rows as blocks of columns."""
+def _blocks(rows: object, key: str, chosen: Chosen) -> Iterator[Block]:
+    """Yield the rows as blocks of columns; of what is read from files, those that are needed."""
     module = type(rows).__module__.partition(".")[0]
     if module == "pyspark":
         raise DataError(
@@ -140,6 +144,8 @@ def _blocks(rows: object, key: str) -> Iterator[Block]:
         yield _pandas_block(rows, key)
     elif isinstance(rows, np.ndarray):
         yield _numpy_block(rows, key)
+    elif (read := lake_batches(rows, chosen)) is not None:
+        yield from map(block_of, read)
     else:
         batches = _arrow_batches(rows)
         if batches is not None:

@@ -8,11 +8,23 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from stratalog.errors import DataError, ProgramError
 from stratalog.lang.names import predicate_name, table_name
 from stratalog.pipeline.files import COMPRESSIONS, FORMATS
+from stratalog.pipeline.lakes import (
+    ICEBERG,
+    LOGGED_FORMATS,
+    Enclosing,
+    is_metadata,
+    lake_of,
+    table_folder,
+)
+
+if TYPE_CHECKING:
+    from stratalog.pipeline.lake_layout import Layout  # which needs Arrow
 
 RDF_FORMATS = frozenset({"nt", "nq", "ttl", "trig", "rdf"})
 NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
@@ -28,6 +40,7 @@ class DataFile:
     format: str
     name: str | None  # the predicate; None for RDF that names its own
     fixed: tuple[tuple[str, str | None], ...] = ()
+    layout: Layout | None = None  # of a table whose log describes its files
 
 
 class Finder:
@@ -38,6 +51,7 @@ class Finder:
     def __init__(self, prefixes: Sequence[tuple[str, str]], warnings: list[str]) -> None:
         self.prefixes = prefixes
         self.warnings = warnings
+        self._enclosing = Enclosing()
 
     def find(self, name: str | None, item: str | os.PathLike[str]) -> Iterator[DataFile]:
         """Yield the files that an item stands for; a str may be `name=PATH`, a Path is a path."""
@@ -47,10 +61,23 @@ class Finder:
         if path.startswith("file:/"):
             path = "/" + path.removeprefix("file:").lstrip("/")
         matches = self.remote(path) if is_remote(path) else _matches(path)
+        if not matches and (versioned := _versioned(path)) is not None:
+            yield from self._version(*versioned, name)
+            return
         if not matches:
             raise not_there(path)
         for match in matches:
             yield from self._existing(match, name)
+
+    def _version(self, path: Path, version: str, name: str | None) -> Iterator[DataFile]:
+        """Yield the files of a version of a table, given as PATH@VERSION."""
+        kind = ICEBERG if is_metadata(path) else lake_of(path) if path.is_dir() else None
+        if kind is None:
+            raise DataError(
+                "D133", "only tables of Delta Lake and Iceberg have versions", path=f"{path}",
+                help=f"leave out @{version}",
+            )  # fmt: skip
+        yield from self._lake(path, kind, name, version)
 
     def remote(self, path: str) -> list[Path]:
         """Return the files and folders that a remote path stands for."""
@@ -76,16 +103,22 @@ class Finder:
     def _existing(self, path: Path, name: str | None) -> Iterator[DataFile]:
         if path.is_dir():
             yield from self._folder(path, name)
+        elif is_metadata(path):
+            yield from self._lake(path, ICEBERG, name)
         else:
             yield self._file(path, name)
 
     def _folder(self, folder: Path, name: str | None) -> Iterator[DataFile]:
+        kind = lake_of(folder)
+        if kind is not None:
+            yield from self._lake(folder, kind, name)
+            return
         if _is_table(folder):
             yield from self._table(folder, folder, name, ())
             return
         found = False
         for path in _visible(folder):
-            if path.is_dir() and not _is_table(path):
+            if path.is_dir() and not (_is_table(path) or lake_of(path)):
                 self.warnings.append(f"{path}: passed over, a folder in a folder of data files")
             elif not (path.is_file() or path.is_dir()):
                 self.warnings.append(f"{path}: passed over, it is no ordinary file")
@@ -96,6 +129,14 @@ class Finder:
                 yield from self._existing(path, name)
         if not found:
             self.warnings.append(f"{folder}: there are no data files in this folder")
+
+    def _lake(
+        self, path: Path, kind: str, name: str | None, version: str | None = None
+    ) -> Iterator[DataFile]:
+        """Yield the files of a version of a table whose log says which files count."""
+        from stratalog.pipeline.lake_tables import lake_files
+
+        yield from lake_files(path, kind, name or _name_of(table_folder(path)), version)
 
     def _table(
         self, top: Path, folder: Path, name: str | None, fixed: tuple[tuple[str, str | None], ...]
@@ -116,6 +157,7 @@ class Finder:
                 yield DataFile(str(path), data_format, name)
             else:
                 feeds = name or _name_of(top)
+                self._check_alone(path, data_format)
                 yield DataFile(str(path), self._supported(path, data_format), feeds, fixed)
 
     def _file(self, path: Path, name: str | None) -> DataFile:
@@ -124,7 +166,12 @@ class Finder:
             raise _unknown(path)
         if data_format in RDF_FORMATS:
             return DataFile(str(path), data_format, name)
+        self._check_alone(path, data_format)
         return DataFile(str(path), self._supported(path, data_format), name or _name_of(path))
+
+    def _check_alone(self, path: Path, data_format: str) -> None:
+        if data_format in LOGGED_FORMATS:
+            self._enclosing.check(path)
 
     def _supported(self, path: Path, data_format: str) -> str:
         if data_format not in self.formats:
@@ -151,6 +198,14 @@ def _matches(path: str) -> list[Path]:
         ) from None  # fmt: skip
     found = glob.glob(path, recursive=True) if glob.has_magic(path) else []  # noqa: PTH207
     return [Path(match) for match in sorted(found)]
+
+
+def _versioned(path: str) -> tuple[Path, str] | None:
+    """Return the path and the version of PATH@VERSION, if there is something at the path."""
+    place, sign, version = path.rpartition("@")
+    if not sign or not version or "/" in version or is_remote(path) or not Path(place).exists():
+        return None
+    return Path(place), version
 
 
 def _visible(folder: Path) -> list[Path]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, cast
@@ -85,10 +86,32 @@ class SparkFinder(Finder):
         except PySparkException:
             return False  # what is no name of a table is a path
 
+    def _lake(
+        self, path: Path, kind: str, name: str | None, version: str | None = None
+    ) -> Iterator[DataFile]:
+        """Yield the files of a table, which workers read; they know nothing of deleted rows."""
+        if not isinstance(path, Path):
+            raise _needs_connector(f"a remote table of {kind} is not read by its path", path)
+        files = list(super()._lake(path, kind, name, version))
+        if any(file.layout is not None and file.layout.has_deletes for file in files):
+            raise _needs_connector(
+                f"this table of {kind} has files with deleted rows, which Spark's workers would "
+                "bring back", path, "choose the local reader, or ",
+            )  # fmt: skip
+        yield from files
+
     def remote(self, path: str) -> list[Path]:
         """Return the files and folders that a remote path stands for, as Hadoop sees them."""
         found = RemotePath.matching(self._spark, path, self.sizes)
         return cast("list[Path]", found)
+
+
+def _needs_connector(message: str, path: object, first: str = "") -> DataError:
+    return DataError(
+        "D132", message, path=str(path),
+        help=f"{first}give the DataFrame of the connector for such tables: "
+        '{"name": spark.read.format(...).load(path)}',
+    )  # fmt: skip
 
 
 def _name_of_table(table: str) -> str:
@@ -138,6 +161,30 @@ class RemotePath:
     def iterdir(self) -> Iterator[RemotePath]:
         for status in self._system.listStatus(self._status.getPath()):
             yield RemotePath(status, self._system, self._sizes)
+
+    def inner(self, name: str) -> RemotePath | None:
+        """Return what has that name in this folder, or None."""
+        place = self._status.getPath().suffix(f"/{name}")
+        return self._at(place) if self._system.exists(place) else None
+
+    @property
+    def parent(self) -> RemotePath:
+        return next(iter(self.parents), self)
+
+    @property
+    def parents(self) -> list[RemotePath]:
+        """The folders that this lies in, nearest first, up to one that may not be looked at."""
+        from py4j.protocol import Py4JJavaError
+
+        found, place = [], self._status.getPath().getParent()
+        with suppress(Py4JJavaError):
+            while place is not None and self._system.exists(place):
+                found.append(self._at(place))
+                place = place.getParent()
+        return found
+
+    def _at(self, place: Any) -> RemotePath:  # noqa: ANN401  # Hadoop's
+        return RemotePath(self._system.getFileStatus(place), self._system, self._sizes)
 
     def absolute(self) -> RemotePath:
         return self

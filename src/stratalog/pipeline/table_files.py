@@ -10,6 +10,8 @@ import pyarrow as pa
 from stratalog.errors import DataError
 from stratalog.pipeline.facts import TABLE
 from stratalog.pipeline.files import open_bytes
+from stratalog.pipeline.lake_layout import Layout, fitted, kept_rows, sources
+from stratalog.pipeline.needed import needed
 from stratalog.pipeline.paths import DataFile
 from stratalog.pipeline.reading import Context, FactBlock
 from stratalog.pipeline.tables import Block, Source, Vocabulary, block_of, encode_block
@@ -48,9 +50,12 @@ def _batches(
     file: DataFile, vocabulary: Vocabulary, parts: Sequence[int] | None, data: bytes | None
 ) -> Iterator[tuple[Any, int]]:
     """Yield the rows of a table file, and how many of its rows precede them."""
+    if file.layout is not None:
+        yield from _lake_batches(file, file.layout, vocabulary, parts)
+        return
     opened = _open_table(file, data)
     names = opened.names()
-    columns = _needed(names, file.name or "", vocabulary)
+    columns = needed(names, file.name or "", vocabulary)
     wanted = range(opened.count()) if parts is None else parts
     row = sum(opened.rows(part) for part in range(wanted[0])) if len(wanted) else 0
     if not any(opened.rows(part) for part in wanted):
@@ -60,22 +65,64 @@ def _batches(
         row += batch.num_rows
 
 
+def _lake_batches(
+    file: DataFile, layout: Layout, vocabulary: Vocabulary, parts: Sequence[int] | None
+) -> Iterator[tuple[Any, int]]:
+    """Yield the rows of a file of a lake table that are not deleted, and how many precede them."""
+    names = needed(layout.names, file.name or "", vocabulary)
+    row = 0
+    for batch in _rows_of(file, layout, names, parts):
+        yield batch, row
+        row += batch.num_rows
+    if not row:
+        yield layout.empty(names), 0
+
+
+def _rows_of(
+    file: DataFile, layout: Layout, names: list[str] | None, parts: Sequence[int] | None
+) -> Iterator[Any]:
+    if layout.is_empty or layout.scan is not None:
+        yield from () if layout.is_empty else layout.scan(names)
+        return
+    opened = _open_lake_file(file)
+    columns = layout.chosen(names)
+    found = sources(columns, opened.file.schema_arrow, file.path)
+    wanted = range(opened.count()) if parts is None else parts
+    row = sum(opened.rows(part) for part in range(wanted[0])) if len(wanted) else 0
+    physical = [field.name for field in found if field is not None]
+    for batch in opened.batches(wanted, physical):
+        kept = kept_rows(batch, row, layout.kept)
+        row += batch.num_rows
+        yield from fitted(iter([kept]), columns, found, file.path)
+
+
+def _open_lake_file(file: DataFile) -> _Parquet:
+    open_bytes(file.path).close()  # which says what is wrong with a path
+    return _Parquet(file.path, "us")
+
+
 def table_parts(file: DataFile) -> list[int]:
     """Return the number of rows of each row group or stripe of a table file."""
     try:
-        opened = _open_table(file, None)
+        if file.layout is not None and (file.layout.is_empty or file.layout.scan is not None):
+            return [0]
+        opened = _opened(file)
         return [opened.rows(part) for part in range(opened.count())]
     except (pa.ArrowException, OSError):
         return [0]  # whoever reads it explains
 
 
-class _Parquet:
-    """A Parquet file, read by row groups."""
+def _opened(file: DataFile) -> _Parquet | _Orc:
+    return _open_table(file, None) if file.layout is None else _open_lake_file(file)
 
-    def __init__(self, source: Any) -> None:  # noqa: ANN401  # a path or a buffer
+
+class _Parquet:
+    """A Parquet file, read by row groups; `unit` is that of old timestamps of 96 bits."""
+
+    def __init__(self, source: Any, unit: str | None = None) -> None:  # noqa: ANN401  # a path or a buffer
         import pyarrow.parquet as pq
 
-        self.file = pq.ParquetFile(source)
+        self.file = pq.ParquetFile(source, coerce_int96_timestamp_unit=unit)
 
     def names(self) -> list[str]:
         return list(self.file.schema_arrow.names)
@@ -131,17 +178,6 @@ def _open_table(file: DataFile, data: bytes | None) -> _Parquet | _Orc:
             if not file.path.lower().endswith((".parquet", ".orc")):
                 source = pa.BufferReader(stream.read())
     return _Orc(source) if file.format == "orc" else _Parquet(source)
-
-
-def _needed(names: Sequence[str], predicate: str, vocabulary: Vocabulary) -> list[str] | None:
-    """Return the columns that declarations mention, or None for all of them."""
-    wanted = [
-        column.source or column.name
-        for declaration in vocabulary.declared(predicate)
-        for column in declaration.columns
-    ]
-    chosen = [n for n in names if any(w == n or w.startswith(n + ".") for w in wanted)]
-    return chosen or None
 
 
 def _with_fixed(block: Block, fixed: Sequence[tuple[str, str | None]]) -> Block:
