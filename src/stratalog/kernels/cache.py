@@ -30,6 +30,9 @@ _KINDS = ("cpu family", "model", "flags", "Features", "CPU ")  # lines of /proc/
 CHOSEN_FOLDER = "STRATALOG_KERNEL_FOLDER"
 """A variable that processes which compile for another one get from it."""
 
+_WHEN_TO_COMPILE = {"jit.py", "compiling.py", "compiler_process.py", "every.py", "versions.py"}
+"""Sources on which no compiled code depends: they say which kernels are compiled, and when."""
+
 Place = tuple[str, str]  # a module and a name in it
 
 
@@ -52,7 +55,7 @@ def folder_name() -> str:
     """Return the name of the folder for these sources, versions and processor."""
     digest = hashlib.sha256()
     here = Path(__file__).parent
-    for source in sorted(here.rglob("*.py")):
+    for source in sorted(path for path in here.rglob("*.py") if path.name not in _WHEN_TO_COMPILE):
         digest.update(str(source.relative_to(here)).encode() + b"\0" + source.read_bytes())
     versions = f"{version('numba')} {np.__version__} {sys.version_info} {BOUNDSCHECK} {TINY}"
     settings = [name + os.environ[name] for name in sorted(os.environ) if _changes_code(name)]

@@ -187,7 +187,7 @@ def _key_of(d, at, row, key):
         key[k] = u32(d[COLUMNS + d[at + INDEX_KEY_COLUMNS + k]], d[CAPACITY])[row]
 
 
-@kernel(work=lambda _d, _at, begin, end, _: end - begin)
+@kernel(work=lambda _d, _at, begin, end, _: end - begin, usual=True)
 def link(d, at, begin, end, key):
     """Put the rows begin..end into their chains; return the number of new keys."""
     capacity = d[CAPACITY]

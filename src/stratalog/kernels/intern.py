@@ -121,7 +121,7 @@ def find_terms(data, starts, ends, span_kinds, found, slots, shift, arena, offse
         found[i] = np.int64(slots[slot] & _LOW) - 1
 
 
-@kernel(work=lambda _, starts, *__: starts.size)
+@kernel(work=lambda _, starts, *__: starts.size, usual=True)
 def find_or_add_terms(
     data, starts, ends, span_kinds, first, ids, count, limit, slots, shift, arena, offsets, kinds
 ):
@@ -163,7 +163,7 @@ def find_or_add_terms(
     return np.int64(spans), np.int64(terms)
 
 
-@kernel
+@kernel(usual=True)
 def grow_slots(old, slots, shift):
     """Put all entries of `old` into the larger, empty `slots`."""
     mask = np.uint64(slots.size - 1)

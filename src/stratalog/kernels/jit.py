@@ -22,7 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from stratalog.kernels.cache import BOUNDSCHECK, is_kept
+from stratalog.kernels.cache import BOUNDSCHECK
+from stratalog.kernels.compiling import compile_kernels, in_order, is_there
 from stratalog.kernels.forms import PRIMITIVES, REPLACED, SOURCES, Form
 from stratalog.runtime.interrupts import held
 
@@ -37,18 +38,21 @@ def _choice() -> str:
     """Return how kernels run. Tests have them `mixed`: each call in one form, drawn at random."""
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in {"", "0"}:
         return "interpreted"
-    given = os.environ.get("STRATALOG_KERNELS", "auto")
-    return "compiled" if BOUNDSCHECK else given if given in CHOICES else "auto"
+    usual = "compiled" if BOUNDSCHECK else "auto"
+    given = os.environ.get("STRATALOG_KERNELS", usual)
+    return given if given in CHOICES else usual
 
 
 CHOICE = _choice()
 MIN_BUDGET_SECONDS = 0.3  # that a kernel may take interpreted before it is compiled
 BUDGET_SECONDS_PER_KERNEL = 0.02  # more, for each kernel that is to be compiled with it
 LIKELY_SHARE = 0.2  # of its budget: a kernel that has taken so much is compiled with others
+LOADING_SECONDS = 0.01  # that it takes to load a kernel: less is interpreted even if there is one
+MAX_ROWS_UNLOADED = 200  # of one call then
 MAX_INTERPRETED_ROWS = 20_000  # of one call: some tenths of a second
 MAX_STEPS = 1_000  # of a call that can stop and go on
 
-_USED: list[Kernel] = []  # all that have been interpreted
+_ALL: list[Kernel] = []
 _RANDOM = random.Random(0)  # noqa: S311  # of no secret
 
 INTERPRETED = Form(
@@ -99,8 +103,11 @@ class Kernel:
         steps: Steps | None = None,
         *,
         resumes: bool = False,
+        usual: bool = False,
     ) -> None:
         """Take a function; `work` returns about how many rows a call looks at.
+
+        A kernel is `usual` if most programs with many facts need it: it is compiled with others.
 
         A kernel that `resumes` takes at most as many steps as its last argument says, and goes on
         with the next call; `steps` returns its arguments for so many, if they are elsewhere.
@@ -110,8 +117,10 @@ class Kernel:
         self.place = source.__module__, source.__name__
         self.work = work
         self.steps = _some_steps if resumes and steps is None else steps
+        self.is_usual = usual
         self.seconds = 0.0  # taken by calls that were interpreted
         SOURCES[self.place] = source
+        _ALL.append(self)
 
     def __call__(self, *arguments: Any) -> Any:  # kernels have no types
         """Run the kernel."""
@@ -131,42 +140,39 @@ class Kernel:
 
     def _is_made(self, arguments: Arguments) -> bool:
         """Return whether the kernel is compiled, which this may do; Ctrl-C cuts that short."""
-        if self._is_kept:
+        if is_there(self.place):
             return True
-        from stratalog.kernels.compiling import compile_kernels
-
-        likely = [each.place for each in _USED if each.seconds > LIKELY_SHARE * each.budget]
-        is_cut_short = not compile_kernels([self.place, *likely])
+        is_much = not self._fits(arguments)
+        is_cut_short = not compile_kernels(
+            [self.place, *(each.place for each in _ALL if each.is_likely(is_much=is_much))]
+        )
         return not (is_cut_short and self._fits(arguments))
+
+    def is_likely(self, *, is_much: bool) -> bool:
+        """Return whether the kernel should be compiled when another one is."""
+        return (self.is_usual and is_much) or self.seconds > LIKELY_SHARE * self.budget
 
     @cached_property
     def budget(self) -> float:
         """How many seconds the kernel may take interpreted before it is compiled."""
-        from stratalog.kernels.compiling import in_order
-
         return MIN_BUDGET_SECONDS + BUDGET_SECONDS_PER_KERNEL * len(in_order([self.place]))
 
     @cached_property
     def _interpreted(self) -> Callable[..., Any]:
-        _USED.append(self)
         return INTERPRETED.kernel(self.place)  # type: ignore[no-any-return]
-
-    @cached_property
-    def _is_kept(self) -> bool:
-        return is_kept(self.place)
 
     def _is_little(self, arguments: Arguments) -> bool:
         if CHOICE == "compiled" or THREADS.count:
             return False
         if CHOICE != "auto":
             return CHOICE == "interpreted" or _RANDOM.random() < 0.5  # as often
-        if self._is_kept or self.seconds > self.budget:
-            return False
-        return self._fits(arguments)
+        if is_there(self.place):
+            return self.seconds <= LOADING_SECONDS and self._fits(arguments, MAX_ROWS_UNLOADED)
+        return self.seconds <= self.budget and self._fits(arguments)
 
-    def _fits(self, arguments: Arguments) -> bool:
+    def _fits(self, arguments: Arguments, most: int = MAX_INTERPRETED_ROWS) -> bool:
         """Return whether a call is short enough to be interpreted."""
-        return self.steps is not None or self.work(*arguments) <= MAX_INTERPRETED_ROWS
+        return self.steps is not None or self.work(*arguments) <= most
 
     def _interpret(self, arguments: Arguments) -> Any:
         if self.steps is not None:
@@ -183,10 +189,10 @@ def kernel(source: Any = None, /, **how: Any) -> Any:
     return partial(Kernel, **how) if source is None else Kernel(source)
 
 
-def variant(of: Kernel, name: str, **replaced: Kernel) -> Kernel:
+def variant(of: Kernel, name: str, *, usual: bool = False, **replaced: Kernel) -> Kernel:
     """Return a kernel with the same source, in which some names stand for other kernels."""
     source = FunctionType(of.source.__code__, of.source.__globals__, name)
     source.__doc__ = of.source.__doc__
-    made = Kernel(source, of.work, of.steps)
+    made = Kernel(source, of.work, of.steps, usual=usual)
     REPLACED[made.place] = {each: other.place for each, other in replaced.items()}
     return made

@@ -8,7 +8,7 @@ from stratalog.kernels.jit import kernel
 from stratalog.kernels.rows import EMPTY
 
 
-@kernel(work=lambda _, rows, *__: rows.size)
+@kernel(work=lambda _, rows, *__: rows.size, usual=True)
 def filter_rows(labels, rows, member, out):
     """Keep the rows whose label word is in the set; return how many."""
     n = np.uint64(0)
@@ -20,7 +20,7 @@ def filter_rows(labels, rows, member, out):
     return n
 
 
-@kernel(work=lambda _, begin, end, *__: end - begin)
+@kernel(work=lambda _, begin, end, *__: end - begin, usual=True)
 def scan_labels(labels, begin, end, member, out):
     """List the rows in begin..end whose label word is in the set; return how many."""
     n = np.uint64(0)
@@ -31,7 +31,7 @@ def scan_labels(labels, begin, end, member, out):
     return n
 
 
-@kernel(work=lambda _, end, __: end)
+@kernel(work=lambda _, end, __: end, usual=True)
 def count_members(labels, end, member):
     """Count the rows below `end` whose label word is in the set."""
     n = 0
@@ -53,13 +53,13 @@ def rows_with(labels, rows, bits, wanted, out):
     return n
 
 
-@kernel(work=lambda _, rows, *__: rows.size)
+@kernel(work=lambda _, rows, *__: rows.size, usual=True)
 def set_bits(labels, rows, bits):
     for i in range(rows.size):
         labels[rows[i]] |= bits
 
 
-@kernel(work=lambda _, rows, *__: rows.size)
+@kernel(work=lambda _, rows, *__: rows.size, usual=True)
 def clear_bits(labels, rows, keep):
     for i in range(rows.size):
         labels[rows[i]] &= keep

@@ -67,7 +67,7 @@ def lane_of(d, number):
     return i64(d[LANES] + 8 * LANE_WIDTH * number, LANE_WIDTH)
 
 
-@kernel(work=lambda _d, _number, _facts, _weights, begin, end, *_: end - begin)
+@kernel(work=lambda _d, _number, _facts, _weights, begin, end, *_: end - begin, usual=True)
 def merge(d, number, facts, weights, begin, end, mode, ahead):
     """Find or insert facts[:, begin:end] in lane `number`; return how many were done.
 

@@ -9,7 +9,7 @@ from stratalog.kernels.jit import kernel
 NOWHERE = np.uint32(0xFFFFFFFF)
 
 
-@kernel
+@kernel(usual=True)
 def number_by_appearance(cells, known, numbers, order):
     """Renumber the cells from `known` on by first appearance, in place; return how many there are.
 

@@ -227,7 +227,7 @@ def cluster(facts, numbers, ends, out):
             out[c, at] = facts[c, i]
 
 
-@kernel(work=lambda _d, _listed, begin, end: end - begin)
+@kernel(work=lambda _d, _listed, begin, end: end - begin, usual=True)
 def enter_rows(d, listed, begin, end):
     """Enter rows into hashed segments that have room for them and do not know them.
 

@@ -29,7 +29,7 @@ def private_folders(name: str) -> Iterator[Path]:
     E130 if the user has chosen a folder that others can write to.
     """
     chosen = os.environ.get(CHOSEN)
-    if chosen and (folder := _prepared(Path(chosen), name)):
+    if chosen and not _is_brought(Path(chosen)) and (folder := _prepared(Path(chosen), name)):
         yield folder
     for root in _usual_roots():
         with suppress(StratalogError):
@@ -41,20 +41,27 @@ def private_folders(name: str) -> Iterator[Path]:
 
 
 def brought_folder(name: str) -> Path | None:
-    """Return the folder of this name in the chosen one, if it can be read and not written to.
+    """Return the folder of this name in the chosen one, where that can be read only.
 
     An image or an administrator may have filled it: it is as good as the system's own files if
     they belong to this user or to the system, and others cannot write to them.
     """
     chosen = os.environ.get(CHOSEN)
-    folder = Path(chosen or os.devnull).resolve() / name
-    try:
-        if os.access(folder, os.W_OK) or not _is_irreplaceable(folder):
-            return None
-        with os.scandir(folder) as entries:
-            return folder if all(_is_trusted_file(entry) for entry in entries) else None
-    except OSError:
+    if not chosen or not _is_brought(Path(chosen)):
         return None
+    folder = Path(chosen).resolve() / name
+    with suppress(OSError), os.scandir(folder) as entries:
+        if _is_irreplaceable(folder) and all(map(_is_trusted_file, entries)):
+            return folder
+    return None
+
+
+def _is_brought(folder: Path) -> bool:
+    """Return whether a folder cannot be written to by this user, nor by others."""
+    try:
+        return not os.access(folder, os.W_OK) and _is_irreplaceable(folder.resolve())
+    except OSError:  # it is not there
+        return False
 
 
 def _is_trusted_file(entry: os.DirEntry[str]) -> bool:
