@@ -25,6 +25,11 @@ ROOT = Path(__file__).parents[1]
 SUMMARY = re.compile(r"=* ?((?:\d+ \w+|no tests ran).* in [\d.]+s.*?)[ =]*$")
 CHECKED = ("tests/unit/engine", "tests/unit/kernels", "tests/oracle")
 """What the bounds part runs: the tests in which kernels do most of the work."""
+FORMS = (
+    "tests/oracle/test_lives.py",
+    "tests/oracle/test_shapes.py",
+    "tests/oracle/test_modules.py",
+)
 ON_SPARK = ("tests/unit/engine/spark", "tests/unit/engine/spark_rules")
 
 
@@ -120,9 +125,20 @@ def check_bounds(run: Run) -> None:
     """
     folders = [folder for folder in CHECKED if any((ROOT / folder).glob("test_*.py"))]
     env = {"NUMBA_BOUNDSCHECK": "1", "STRATALOG_TINY": "1", "HYPOTHESIS_PROFILE": "dev"}
+    call([sys.executable, "-m", "stratalog", "warmup"], env)  # once, instead of in each worker
     for threads in ("1", "2"):
         words = ["--engines=columnar", *(f"--ignore={folder}" for folder in ON_SPARK), *folders]
         run_pytest(run, "bounds", words, env | {"STRATALOG_THREADS": threads})
+
+
+def check_forms(run: Run) -> None:
+    """Run random programs with each kernel call compiled or interpreted, drawn at random.
+
+    Every call may be the one in which work is handed over, since kernels that can stop do so often.
+    """
+    env = {"NUMBA_BOUNDSCHECK": "1", "STRATALOG_TINY": "1", "HYPOTHESIS_PROFILE": "dev"}
+    words = ["--engines=columnar", *FORMS]
+    run_pytest(run, "forms", words, env | {"STRATALOG_KERNELS": "mixed"})
 
 
 def check_wheel(_: Run) -> None:
@@ -163,9 +179,10 @@ PARTS: dict[str, Callable[[Run], None]] = {
     "imports": check_imports,
     "tests": check_tests,
     "bounds": check_bounds,
+    "forms": check_forms,
     "wheel": check_wheel,
 }
-NOT_FAST = ("bounds", "wheel")
+NOT_FAST = ("bounds", "forms", "wheel")
 
 
 def parse(arguments: Sequence[str]) -> tuple[list[str], Run]:

@@ -82,10 +82,10 @@ class _KeptKernel(caching._Cache):  # type: ignore[misc] # noqa: SLF001  # numba
     def _lock(self) -> bool:
         try:
             descriptor = open_lock(cache_folder() / f"{file_prefix(self._place)}.lock", os.O_CREAT)
-        except OSError:  # it cannot be kept there, either
+            self._locks.append(descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError:  # it cannot be kept there, either, or the file system knows no locks
             return False
-        self._locks.append(descriptor)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
         return True
 
     def _file_name(self, sig: object, codegen: Any) -> str:

@@ -75,6 +75,15 @@ def test_figures_of_stratalog_alone_are_tables_of_their_own(command):
     assert "bytes per binary fact" in out
 
 
+def test_what_comes_first_is_measured_with_and_without_compiled_kernels(command, tmp_path):
+    status, _, err = command("start", "--scale", "small", "--json", "start.json", "-q")
+    assert (status, err) == (0, "")
+    (report,) = json.loads((tmp_path / "start.json").read_text())["reports"]
+    seconds = {name: (cold, warm) for name, cold, warm, _ in report["rows"]}
+    assert "command: update" in seconds
+    assert min(seconds["command: update"]) > 0
+
+
 def test_a_wrong_count_ends_with_status_1_and_shows_no_times(command, monkeypatch):
     def with_one_fact_more(arguments, *others):
         outcome = process.run_worker(arguments, *others)
