@@ -223,7 +223,6 @@ def _check_spark(chosen: Options) -> None:
     from stratalog.spark.versions import check_supported
 
     check_supported()
-
     if chosen.conf is not None and not isinstance(chosen.conf, Mapping):
         raise EngineError(
             "E206", f"conf={chosen.conf!r} is no dict", help='{"spark.driver.memory": "8g"}'

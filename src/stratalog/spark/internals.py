@@ -139,17 +139,16 @@ def forget_session(session: SparkSession) -> None:
 def active_session_kept(spark: SparkSession) -> Iterator[None]:
     """Undo that PySpark makes `spark` active: users look for views in the session they had."""
     kind: Any = type(spark)
-    public = kind.getActiveSession()
     try:
         java, active = _active_of_java(spark)
         before = kind._activeSession  # noqa: SLF001
     except (MissingError, AttributeError):
-        java = None
+        java, before = None, kind.getActiveSession()
     try:
         yield
     finally:
         if java is None:
-            _make_active(public)
+            _make_active(before)
         else:
             kind._activeSession = before  # noqa: SLF001
             if active.isDefined():
@@ -160,11 +159,16 @@ def active_session_kept(spark: SparkSession) -> Iterator[None]:
 
 def _active_of_java(spark: SparkSession) -> tuple[Any, Any]:
     """Return the class of sessions, and the active one as an option of Scala."""
-    java = _jvm(spark).org.apache.spark.sql.classic.SparkSession
+    java = _named(_jvm(spark), "org.apache.spark.sql.classic.SparkSession")
     try:
         return java, java.getActiveSession()
     except Exception as error:
         raise MissingError from error
+
+
+def _named(jvm: Any, name: str) -> Any:  # noqa: ANN401  # of Java
+    """Return a class; py4j would ask Java for each part of a dotted name in turn."""
+    return getattr(jvm, name)
 
 
 def _make_active(session: SparkSession | None) -> None:
@@ -202,7 +206,7 @@ class Memory(NamedTuple):
 def memory_of_jvm(spark: SparkSession) -> Memory | None:
     """Return the memory of the driver's Java process, None if it cannot be told."""
     try:
-        runtime = _jvm(spark).java.lang.Runtime.getRuntime()
+        runtime = _named(_jvm(spark), "java.lang.Runtime").getRuntime()
     except MissingError:
         return None
     return Memory(int(runtime.maxMemory()), int(runtime.totalMemory()))
@@ -211,7 +215,7 @@ def memory_of_jvm(spark: SparkSession) -> Memory | None:
 def collect_garbage(spark: SparkSession) -> None:
     """Let Spark remove the files of what nobody uses; it does so by itself, but seldom."""
     with suppress(MissingError):
-        _jvm(spark).java.lang.System.gc()
+        _named(_jvm(spark), "java.lang.System").gc()
 
 
 def expected_bytes(frame: DataFrame) -> int:
@@ -252,7 +256,7 @@ def place_in_hadoop(spark: SparkSession, path: str) -> tuple[Any, Any]:
     context: Any = getattr(spark.sparkContext, "_jsc", None)
     if context is None:
         raise MissingError
-    place = jvm.org.apache.hadoop.fs.Path(path)
+    place = _named(jvm, "org.apache.hadoop.fs.Path")(path)
     return place, place.getFileSystem(context.hadoopConfiguration())
 
 
@@ -291,7 +295,7 @@ def _relation(jvm: Any, frame: DataFrame, name: str, level: StorageLevel) -> Any
     """Return what Spark makes of a persistent DataFrame."""
     plan = frame._jdf.queryExecution()  # noqa: SLF001
     where = frame.sparkSession.sparkContext._getJavaStorageLevel(level)  # noqa: SLF001
-    return _inmemory(jvm).apply(where, plan, jvm.scala.Option.apply(name))
+    return _inmemory(jvm).apply(where, plan, _named(jvm, "scala.Option").apply(name))
 
 
 def _renamed(jvm: Any, relation: Any, name: str) -> Any:  # noqa: ANN401  # of Java
@@ -302,7 +306,7 @@ def _renamed(jvm: Any, relation: Any, name: str) -> Any:  # noqa: ANN401  # of J
     """
     from py4j.protocol import Py4JJavaError
 
-    utils = jvm.org.apache.spark.api.python.PythonUtils
+    utils = _named(jvm, "org.apache.spark.api.python.PythonUtils")
     qualifier, output = utils.toSeq([name]), relation.output()
     named = utils.toSeq([output.apply(i).withQualifier(qualifier) for i in range(output.size())])
     try:
@@ -315,8 +319,8 @@ def _renamed(jvm: Any, relation: Any, name: str) -> Any:  # noqa: ANN401  # of J
 
 def _inmemory(jvm: Any) -> Any:  # noqa: ANN401  # of Java
     """Return what makes relations of packed rows."""
-    kind = jvm.org.apache.spark.sql.execution.columnar
-    return getattr(getattr(kind, "InMemoryRelation$"), "MODULE$")
+    kind = _named(jvm, "org.apache.spark.sql.execution.columnar.InMemoryRelation$")
+    return getattr(kind, "MODULE$")
 
 
 def _cut(jvm: Any, context: Any, builder: Any) -> None:  # noqa: ANN401  # of Java
@@ -326,15 +330,15 @@ def _cut(jvm: Any, context: Any, builder: Any) -> None:  # noqa: ANN401  # of Ja
     """
     plan = builder.cachedPlan()
     nothing = context.emptyRDD(_class_tag(jvm))
-    scan = jvm.org.apache.spark.sql.execution.RDDScanExec(
+    scan = _named(jvm, "org.apache.spark.sql.execution.RDDScanExec")(
         plan.output(),
         nothing,
         "written",
         plan.outputPartitioning(),
         plan.outputOrdering(),
-        jvm.scala.Option.empty(),
+        _named(jvm, "scala.Option").empty(),
     )
-    empty = jvm.org.apache.spark.sql.catalyst.plans.logical.OneRowRelation()
+    empty = _named(jvm, "org.apache.spark.sql.catalyst.plans.logical.OneRowRelation")()
     for name, value in (("cachedPlan", scan), ("logicalPlan", empty)):
         field = builder.getClass().getDeclaredField(name)
         field.setAccessible(True)
@@ -342,13 +346,13 @@ def _cut(jvm: Any, context: Any, builder: Any) -> None:  # noqa: ANN401  # of Ja
 
 
 def _class_tag(jvm: Any) -> Any:  # noqa: ANN401  # of Java
-    return getattr(getattr(jvm.scala.reflect, "ClassTag$"), "MODULE$").AnyRef()
+    return getattr(_named(jvm, "scala.reflect.ClassTag$"), "MODULE$").AnyRef()
 
 
 def _frame_of(jvm: Any, spark: Any, plan: Any) -> DataFrame:  # noqa: ANN401  # of Java
     from pyspark.sql import DataFrame
 
-    kind = jvm.org.apache.spark.sql.classic.Dataset
+    kind = _named(jvm, "org.apache.spark.sql.classic.Dataset")
     return DataFrame(kind.ofRows(spark._jsparkSession, plan), spark)  # noqa: SLF001
 
 
