@@ -1,9 +1,11 @@
 """The test command: everything that must hold before a change is taken.
 
 python -m tests                     all parts, in order; stops at the first that fails
-python -m tests --fast              no bounds and wheel parts, fewer random programs, no slow tests
+python -m tests --fast              no bounds, wheel and spark parts, fewer random programs, no slow
+                                    tests
 python -m tests --only lint,types   some parts
 python -m tests -k negation         anything else is passed on to pytest in the tests part
+python -m tests --spark-versions    all releases of PySpark instead; =4.0.0,4.2.0 some of them
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ import venv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from tests import spark_versions
 
 ROOT = Path(__file__).parents[1]
 SUMMARY = re.compile(r"=* ?((?:\d+ \w+|no tests ran).* in [\d.]+s.*?)[ =]*$")
@@ -172,6 +176,34 @@ def check_wheel(_: Run) -> None:
             raise Failed("the installed wheel derived other facts", output)
 
 
+def check_spark(run: Run) -> None:
+    """Try the oldest and the newest release of PySpark that there is support for."""
+    try:
+        outcomes = spark_versions.oldest_and_newest(say)
+    except spark_versions.UnreachableError as error:
+        raise Failed(f"{error}\n--only leaves this part out", "") from error
+    say(spark_versions.table(outcomes))
+    run.notes["spark"] = ", ".join(each.release for each in outcomes)
+    if failed := [each.release for each in outcomes if each.has_failed]:
+        raise Failed(f"PySpark {' and '.join(failed)}", "")
+
+
+def check_spark_versions(releases: str) -> int:
+    """Try releases of PySpark, all that there are by default, and return the exit status."""
+    try:
+        chosen = releases.split(",") if releases else spark_versions.every()
+        outcomes = []
+        for outcome in spark_versions.tried(chosen, say):
+            outcomes.append(outcome)
+            say(spark_versions.table([outcome]))
+    except spark_versions.UnreachableError as error:
+        say(str(error))
+        return 1
+    say("\n--- summary")
+    say(spark_versions.table(outcomes))
+    return int(any(each.has_failed for each in outcomes))
+
+
 PARTS: dict[str, Callable[[Run], None]] = {
     "format": check_format,
     "lint": check_lint,
@@ -181,8 +213,9 @@ PARTS: dict[str, Callable[[Run], None]] = {
     "bounds": check_bounds,
     "forms": check_forms,
     "wheel": check_wheel,
+    "spark": check_spark,
 }
-NOT_FAST = ("bounds", "forms", "wheel")
+NOT_FAST = ("bounds", "forms", "wheel", "spark")
 
 
 def parse(arguments: Sequence[str]) -> tuple[list[str], Run]:
@@ -195,7 +228,10 @@ def parse(arguments: Sequence[str]) -> tuple[list[str], Run]:
     )
     parser.add_argument("--fast", action="store_true", help="leave out what takes minutes")
     parser.add_argument("--only", metavar="PARTS", help=f"some of {','.join(PARTS)}")
+    parser.add_argument("--spark-versions", nargs="?", const="", metavar="RELEASES")
     options, rest = parser.parse_known_args(arguments)
+    if options.spark_versions is not None:
+        sys.exit(check_spark_versions(options.spark_versions))
     chosen = options.only.split(",") if options.only else list(PARTS)
     unknown = [part for part in chosen if part not in PARTS]
     if unknown:

@@ -73,7 +73,7 @@ def test_an_old_java_is_passed_over_for_the_bundled_one(monkeypatch, tmp_path):
     ran = subprocess.run(
         arguments, capture_output=True, text=True, check=True, env={"PATH": os.defpath}
     )
-    assert java.major_version(ran.stderr) >= java.OLDEST
+    assert java.major_version(ran.stderr) >= java.OLDEST_JAVA
     assert [file.name for file in (home / "bin").iterdir()] == ["java"]
     assert java.java_home() == home
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
 from stratalog.errors import EngineError, StratalogError
@@ -75,7 +74,7 @@ def choose(options: Options, dictionary: Dictionary, facts: int) -> Choice:
         return Choice("columnar", "the facts fit into memory")
     told = f"{needed >> 20:,} MiB may be needed, {available >> 20:,} MiB are free"
     if not has_spark():
-        return Choice("columnar", f"{told}, but PySpark is not installed")
+        return Choice("columnar", f"{told}, but PySpark 4 is not installed")
     return Choice("spark", told)
 
 
@@ -101,12 +100,15 @@ def modules_for(options: Options, dictionary: Dictionary, facts: int) -> str:
 
 def has_spark() -> bool:
     """Return whether there is a Spark to start."""
-    return find_spec("pyspark") is not None
+    from stratalog.spark.versions import has_supported
+
+    return has_supported()
 
 
 def _free_memory() -> int | None:
     """Return the bytes that this process may take, without those that a JVM may still take."""
     from stratalog import spark
+    from stratalog.spark.internals import memory_of_jvm
 
     available = available_memory()
     try:
@@ -115,15 +117,15 @@ def _free_memory() -> int | None:
         session = None
     if available is None or session is None or not spark.is_local(session):
         return available
-    runtime = session._jvm.java.lang.Runtime.getRuntime()  # type: ignore[union-attr]  # noqa: SLF001
-    return max(0, available - int(runtime.maxMemory()) + int(runtime.totalMemory()))
+    memory = memory_of_jvm(session)
+    return available if memory is None else max(0, available - memory.most + memory.taken)
 
 
 def spark_host(options: Options, dictionary: Dictionary, limits: Limits) -> Host:
     """Return an empty Spark engine, in the given session, the active one or a new one."""
+    session: SparkSession = open_session(options)  # says what is missing, before it is imported
     from stratalog.knowledge.spark_host import SparkHost
 
-    session: SparkSession = open_session(options)
     return SparkHost(session, dictionary, limits)
 
 

@@ -215,11 +215,14 @@ def usual_threads() -> int:
 
 def _check_spark(chosen: Options) -> None:
     """Refuse a session or settings that cannot be used before anything is read."""
-    if chosen.spark is None and chosen.master is None and chosen.conf is None:
+    given = (chosen.spark, chosen.master, chosen.conf)
+    if all(each is None for each in given) and "spark" not in {chosen.engine, chosen.reader}:
         return
     from stratalog import spark
     from stratalog.spark.settings import check_settings
+    from stratalog.spark.versions import check_supported
 
+    check_supported()
     if chosen.conf is not None and not isinstance(chosen.conf, Mapping):
         raise EngineError(
             "E206", f"conf={chosen.conf!r} is no dict", help='{"spark.driver.memory": "8g"}'

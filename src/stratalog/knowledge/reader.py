@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -98,8 +97,10 @@ def choose_reader(
             f"{size >> 20:,} MB are read by one process, because some rows of a table are deleted"
         )
         return Choice(warnings=(f"{told}\n  help: rewrite the table's files without them",))
-    if find_spec("pyspark") is None:
-        told = f"{size >> 20:,} MB are read by one process, because PySpark is not installed"
+    from stratalog.spark.versions import has_supported
+
+    if not has_supported():
+        told = f"{size >> 20:,} MB are read by one process, because PySpark 4 is not installed"
         return Choice(warnings=(f'{told}\n  help: pip install "stratalog[spark]"',))
     return Choice(by_spark=True)
 
@@ -172,7 +173,11 @@ def _read_here(part: object, found: EncodedFacts, context: Context) -> None:
         part = {part[0]: part[1]} if part[0] else part[1]
     if isinstance(part, Mapping):
         ((key, rows),) = part.items()
-        if _is_frame(rows):
+        if _is_of_connect(rows):
+            from stratalog.pipeline.handover import from_connect
+
+            part = {key: from_connect(rows)}
+        elif _is_frame(rows):
             from stratalog.pipeline.handover import from_spark, is_large
 
             if is_large(rows, LARGEST_LOCAL):
@@ -182,10 +187,16 @@ def _read_here(part: object, found: EncodedFacts, context: Context) -> None:
     found.extend(encode_facts(part, **context.arguments()))
 
 
-def _is_frame(rows: Any) -> TypeGuard[DataFrame]:  # noqa: ANN401
-    """Tell whether rows are a Spark DataFrame; one of Spark Connect is refused."""
+def _is_of_connect(rows: object) -> bool:
+    """Tell whether rows are a DataFrame of Spark Connect, which can be fetched."""
     kind = type(rows)
-    if kind.__module__.partition(".")[0] != "pyspark" or not hasattr(rows, "toArrow"):
+    return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.connect.")
+
+
+def _is_frame(rows: Any) -> TypeGuard[DataFrame]:  # noqa: ANN401
+    """Tell whether rows are a Spark DataFrame; one that cannot be used is refused."""
+    kind = type(rows)
+    if kind.__module__.partition(".")[0] != "pyspark" or not hasattr(rows, "sparkSession"):
         return False
     from stratalog.spark import checked
 

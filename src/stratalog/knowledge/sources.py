@@ -17,7 +17,7 @@ from stratalog.lang.syntax import Predicate
 from stratalog.pipeline.feed import Feed, feed_of
 from stratalog.pipeline.feed_files import Folder, check_feed, feeds_of, find_folder
 from stratalog.pipeline.handover import from_spark
-from stratalog.pipeline.spark_items import RemotePath
+from stratalog.pipeline.remote_paths import matching
 from stratalog.pipeline.tables import Vocabulary
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class _Folders:
 
         folder = self.folders[place]
         if folder.is_remote:
-            for found in RemotePath.matching(spark, folder.root, {}):
+            for found in matching(spark, folder.root, {}):
                 check_feed(found, is_one=folder.name is not None)
         reader = spark.readStream.format("binaryFile").schema(FILES)
         reader = reader.option("recursiveFileLookup", "true").option("maxFileAge", FOREVER)

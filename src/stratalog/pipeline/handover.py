@@ -20,6 +20,8 @@ from stratalog.errors import EngineError, StratalogError
 from stratalog.pipeline.portable import portable
 from stratalog.pipeline.tables import TYPE_KEY
 from stratalog.runtime.private_folder import fresh_folder
+from stratalog.spark.internals import expected_bytes
+from stratalog.spark.settings import bytes_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -31,7 +33,6 @@ ROW_GROUP = 1 << 20  # rows of a slice: row groups for all cores, few enough to 
 ROWS_PER_FILE = 1 << 21  # files of equal size, several per core
 SHARE_OF_RESULT = 0.25  # of what the driver may receive: copies pass through the same heap
 _DEFAULT = 1 << 30  # Spark's own default of both limits
-_UNITS = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40, "p": 1 << 50}
 
 _spools: WeakKeyDictionary[Any, Path] = WeakKeyDictionary()
 
@@ -115,6 +116,12 @@ def from_spark(frame: DataFrame) -> pa.Table:
     return _typed(table, frame.schema.fields)
 
 
+def from_connect(frame: Any) -> pa.Table:  # noqa: ANN401  # its package may not be there
+    """Return all rows of a DataFrame of Spark Connect as a table."""
+    with _translated("reading a DataFrame"):
+        return _typed(frame.toArrow(), frame.schema.fields)
+
+
 def _typed(table: pa.Table, fields: Sequence[Any]) -> pa.Table:
     """Return the table with our types, where the columns' metadata tells them, as terms are."""
     kinds = [(field.metadata or {}).get(TYPE_KEY.decode()) for field in fields]
@@ -154,34 +161,18 @@ def _through_parquet(frame: DataFrame, folder: Path) -> pa.Table:
 def is_large(frame: DataFrame, limit: int) -> bool:
     """Tell whether Spark expects more bytes, in columns whose types Spark's own types tell."""
     is_typed = any(TYPE_KEY.decode() in (field.metadata or {}) for field in frame.schema)
-    return not is_typed and _expected(frame) > limit
+    return not is_typed and expected_bytes(frame) > limit
 
 
 def _fits(frame: DataFrame) -> bool:
     """Tell whether Spark expects a result that the driver may receive at once."""
     conf = frame.sparkSession.conf
     limits = [
-        _bytes(conf.get("spark.driver.maxResultSize", "1g")),
-        _bytes(conf.get("spark.driver.memory", "1g")),  # all of it passes through the JVM
+        bytes_of(conf.get("spark.driver.maxResultSize", "1g"), _DEFAULT),
+        bytes_of(conf.get("spark.driver.memory", "1g"), _DEFAULT),  # it passes through the JVM
     ]
     smallest = min((limit for limit in limits if limit), default=_DEFAULT)  # 0 is no limit
-    return _expected(frame) <= SHARE_OF_RESULT * smallest
-
-
-def _expected(frame: DataFrame) -> int:
-    """Return the bytes that Spark's planner expects; too many where it knows little."""
-    plan = frame._jdf.queryExecution().optimizedPlan()  # noqa: SLF001  # no public way to ask
-    return int(str(plan.stats().sizeInBytes()))
-
-
-def _bytes(text: str | None) -> int:
-    """Return the bytes that a setting of Spark names: 1g, 512m, 0."""
-    number = (text or "").strip().lower().removesuffix("b") or "0"
-    unit = _UNITS.get(number[-1], 0)
-    try:
-        return int(number[:-1]) * unit if unit else int(number)
-    except ValueError:
-        return _DEFAULT
+    return expected_bytes(frame) <= SHARE_OF_RESULT * smallest
 
 
 def _is_flat(frame: DataFrame) -> bool:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from stratalog.errors import DataError, ProgramError
 from stratalog.lang.names import predicate_name, table_name
 from stratalog.pipeline.files import FORMATS
 from stratalog.pipeline.paths import DataFile, Finder, is_remote
+from stratalog.pipeline.remote_paths import matching
 from stratalog.spark import translate
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class SparkFinder(Finder):
 
     def remote(self, path: str) -> list[Path]:
         """Return the files and folders that a remote path stands for, as Hadoop sees them."""
-        found = RemotePath.matching(self._spark, path, self.sizes)
+        found = matching(self._spark, path, self.sizes)
         return cast("list[Path]", found)
 
 
@@ -123,74 +123,3 @@ def _name_of_table(table: str) -> str:
             "D108", f"{last} is not the name of a predicate", path=table,
             help=f"name the predicate that the table feeds: name={table}",
         ) from None  # fmt: skip
-
-
-class RemotePath:
-    """A file or folder of a remote file system, with what the finder of files asks of a Path."""
-
-    def __init__(self, status: Any, system: Any, sizes: dict[str, int]) -> None:  # noqa: ANN401
-        self._status = status
-        self._system = system
-        self._sizes = sizes
-        self._text = str(status.getPath().toString())
-        self.name = str(status.getPath().getName())
-        self.suffixes = PurePosixPath(self.name).suffixes
-        sizes[self._text] = int(status.getLen())
-
-    @classmethod
-    def matching(cls, spark: SparkSession, path: str, sizes: dict[str, int]) -> list[RemotePath]:
-        """Return what a path or pattern stands for, sorted by name; nothing if nothing is there."""
-        jvm: Any = spark.sparkContext._jvm  # noqa: SLF001  # Hadoop has no other door
-        settings = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001
-        try:
-            place = jvm.org.apache.hadoop.fs.Path(path)
-            system = place.getFileSystem(settings)
-            if system.exists(place):
-                return [cls(system.getFileStatus(place), system, sizes)]
-            found = system.globStatus(place) or []
-        except Exception as error:
-            raise translate(error, f"looking for {path}") from error
-        return sorted(cls(status, system, sizes) for status in found)
-
-    def is_dir(self) -> bool:
-        return bool(self._status.isDirectory())
-
-    def is_file(self) -> bool:
-        return bool(self._status.isFile())
-
-    def iterdir(self) -> Iterator[RemotePath]:
-        for status in self._system.listStatus(self._status.getPath()):
-            yield RemotePath(status, self._system, self._sizes)
-
-    def inner(self, name: str) -> RemotePath | None:
-        """Return what has that name in this folder, or None."""
-        place = self._status.getPath().suffix(f"/{name}")
-        return self._at(place) if self._system.exists(place) else None
-
-    @property
-    def parent(self) -> RemotePath:
-        return next(iter(self.parents), self)
-
-    @property
-    def parents(self) -> list[RemotePath]:
-        """The folders that this lies in, nearest first, up to one that may not be looked at."""
-        from py4j.protocol import Py4JJavaError
-
-        found, place = [], self._status.getPath().getParent()
-        with suppress(Py4JJavaError):
-            while place is not None and self._system.exists(place):
-                found.append(self._at(place))
-                place = place.getParent()
-        return found
-
-    def _at(self, place: Any) -> RemotePath:  # noqa: ANN401  # Hadoop's
-        return RemotePath(self._system.getFileStatus(place), self._system, self._sizes)
-
-    def absolute(self) -> RemotePath:
-        return self
-
-    def __lt__(self, other: RemotePath) -> bool:
-        return self._text < other._text
-
-    def __str__(self) -> str:
-        return self._text

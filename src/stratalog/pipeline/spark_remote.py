@@ -21,6 +21,7 @@ from stratalog.errors import DataError
 from stratalog.pipeline.files import COMPRESSIONS, ByteStream, ReadOptions
 from stratalog.pipeline.paths import DataFile
 from stratalog.pipeline.reading import Context, FactBlock, file_blocks, text_file
+from stratalog.pipeline.remote_paths import beginning, escaped
 from stratalog.pipeline.spark_pieces import Outcome
 from stratalog.pipeline.spark_tasks import SCHEMA, Attempt, Batches, Work
 from stratalog.pipeline.table_files import TABLE_FORMATS, table_blocks
@@ -63,7 +64,7 @@ def line_frame(spark: SparkSession, files: Mapping[int, DataFile], work: Work) -
         and (found := _shape(spark, file, work.vocabulary, work.options)) is not None
     }
     reader = spark.read.format("text").option("lineSep", "\n")
-    frame = reader.load([_escaped(file.path) for file in files.values()]).select(
+    frame = reader.load([escaped(file.path) for file in files.values()]).select(
         col("value").cast("binary"), "_metadata.file_path", "_metadata.file_block_start"
     )
     return map_in_arrow(frame, _read_lines(work, files, shapes), SCHEMA)
@@ -80,26 +81,15 @@ def whole_frame(
                 path=file.path, help="split the file, or copy it to a local folder and name that",
             )  # fmt: skip
     reader = spark.read.format("binaryFile")
-    frame = reader.load([_escaped(file.path) for file in files.values()])
+    frame = reader.load([escaped(file.path) for file in files.values()])
     return map_in_arrow(frame.select("path", "content"), _read_whole(work, files), SCHEMA)
-
-
-def _escaped(path: str) -> str:
-    return "".join("\\" + mark if mark in "*?[]{}\\" else mark for mark in path)
 
 
 def _shape(
     spark: SparkSession, file: DataFile, vocabulary: Vocabulary, options: ReadOptions
 ) -> Shape | None:
     """Return what the beginning of a remote file tells about its columns."""
-    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001  # Hadoop has no other door
-    place = jvm.org.apache.hadoop.fs.Path(file.path)
-    settings = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001
-    opened = place.getFileSystem(settings).open(place)
-    try:
-        head = bytes(opened.readNBytes(HEAD))
-    finally:
-        opened.close()
+    head = beginning(spark, file.path, HEAD)
     return shape_of(text_file(file, options), io.BytesIO(head), vocabulary)
 
 

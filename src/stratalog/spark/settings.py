@@ -13,6 +13,8 @@ GIGABYTE = 1 << 30
 SHARE_OF_MEMORY = 0.25
 """Of the free memory, for the JVM: Python workers and the columnar engine need the rest."""
 
+_UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40, "p": 1 << 50}
+
 MASTERS = re.compile(
     r"local(\[(\*|[1-9]\d*)(\s*,\s*\d+)?\])?|local-cluster\[.+\]|yarn|(spark|k8s)://\S+"
 )
@@ -107,6 +109,16 @@ def settings_of_the_installation() -> dict[str, str]:
     return {pair[0]: pair[1] for pair in pairs if len(pair) == 2}  # noqa: PLR2004  # key and value
 
 
+def bytes_of(text: str | None, otherwise: int) -> int:
+    """Return the bytes that a setting of Spark names, as in 1g, 512m or 0, or something else."""
+    number = (text or "").strip().lower().removesuffix("b") or "0"
+    unit = _UNITS.get(number[-1], 0)
+    try:
+        return int(number[:-1]) * unit if unit else int(number)
+    except ValueError:
+        return otherwise
+
+
 def _driver_memory() -> str:
     """Return a share of what is free, in MB: from 1 GB on, below the size where pointers double."""
     wanted = int(SHARE_OF_MEMORY * _free_memory())
@@ -135,6 +147,8 @@ def _refused(message: str, advice: str) -> EngineError:
 def connect_refused() -> EngineError:
     """Return the error about sessions that are not in reach of this process."""
     return EngineError(
-        "E205", "Spark Connect is not supported: Stratalog needs a session with its own driver",
-        help="make the session without remote(), unset SPARK_REMOTE, or give a master",
+        "E205", "a session of Spark Connect cannot be used: its driver is another process, and"
+        " Stratalog keeps facts, blocks and files where the driver is",
+        help="make the session without remote(), unset SPARK_REMOTE, or give a master; DataFrames"
+        " of Spark Connect can be given as facts",
     )  # fmt: skip

@@ -16,9 +16,10 @@ from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING, Any
 
 from stratalog.errors import EngineError
+from stratalog.spark import internals
 from stratalog.spark.failures import explain_start, translate
 from stratalog.spark.folder import Folder, make_folder
-from stratalog.spark.java import INSTALL, java_home
+from stratalog.spark.java import java_home
 from stratalog.spark.settings import (
     check_settings,
     connect_refused,
@@ -26,6 +27,7 @@ from stratalog.spark.settings import (
     is_local_master,
     settings_of_the_installation,
 )
+from stratalog.spark.versions import INSTALL, check_release
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -64,13 +66,13 @@ def active() -> SparkSession | None:
     """Return the session of this process, which nobody but its maker may change or stop."""
     if "pyspark" not in sys.modules:
         return None
-    from pyspark import SparkContext
+    check_release()
     from pyspark.sql import SparkSession
 
     connect = sys.modules.get("pyspark.sql.connect.session")
     if connect is not None and connect.SparkSession.getActiveSession() is not None:
         raise connect_refused()
-    if SparkContext._active_spark_context is None:  # noqa: SLF001  # no public way to ask
+    if internals.running_context() is None:
         return None
     try:
         return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
@@ -79,12 +81,13 @@ def active() -> SparkSession | None:
 
 
 def checked(session: object) -> SparkSession:
-    """Return `session` if it is one that Stratalog can use, or raise E205 or E120."""
+    """Return `session` if it is one that Stratalog can use, or raise E205, E207 or E120."""
     kind = type(session)
     if kind.__name__ != "SparkSession" or not kind.__module__.startswith("pyspark.sql"):
         raise EngineError(
             "E120", f"spark={session!r} is no SparkSession", help="leave it out for the active one"
         )
+    check_release()
     if ".connect." in kind.__module__:
         raise connect_refused()
     return session  # type: ignore[return-value]
@@ -116,8 +119,7 @@ def _stop_session(session: SparkSession) -> None:
             session.stop()
         except Exception:  # noqa: BLE001  # of the connection, in all its kinds
             session.sparkContext.stop()  # the second time, it leaves the JVM out
-            kind: Any = type(session)
-            kind._instantiatedSession = kind._activeSession = None  # noqa: SLF001
+            internals.forget_session(session)
 
 
 def _check_agreement(running: SparkSession, wanted: Mapping[str, str]) -> None:
@@ -160,16 +162,9 @@ def _start(wanted: dict[str, str]) -> SparkSession:
 
 
 def _check_pyspark() -> None:
-    try:
-        import pyspark
-        import pyspark.java_gateway
-    except ImportError as error:
-        missing = error.name or "pyspark"
-        raise EngineError("E202", f"{missing} is not installed", help=INSTALL) from None
-    if int(pyspark.__version__.split(".")[0]) < 4:  # noqa: PLR2004  # the first with what we use
-        raise EngineError(
-            "E202", f"PySpark {pyspark.__version__} is installed, 4.0 is needed", help=INSTALL
-        )
+    check_release()
+    if (missing := internals.missing_package()) is not None:
+        raise EngineError("E202", f"{missing} is not installed", help=INSTALL)
     if "SPARK_REMOTE" in os.environ or "SPARK_CONNECT_MODE_ENABLED" in os.environ:
         raise connect_refused()
 
@@ -196,19 +191,14 @@ def _environment(settings: Mapping[str, str]) -> Iterator[None]:
 
 def _start_jvm(settings: Mapping[str, str], log: Path) -> Any:  # noqa: ANN401  # a Popen
     """Return the process of a new JVM that writes to `log`, None if there is a JVM already."""
-    from pyspark import SparkConf, SparkContext
-    from pyspark.java_gateway import launch_gateway
+    from pyspark import SparkConf
 
-    before: Any = SparkContext._gateway  # noqa: SLF001  # PySpark keeps a stopped session's JVM
-    if before is not None and (before.proc is None or before.proc.poll() is None):
+    if internals.has_jvm():
         return None
-    SparkContext._gateway = None  # noqa: SLF001  # it has crashed, or was never there
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     with warnings.catch_warnings(), log.open("ab") as file:
         warnings.simplefilter("ignore", DeprecationWarning)  # of the way PySpark forks
-        gateway: Any = launch_gateway(conf, {"stdout": file, "stderr": file})  # type: ignore[no-untyped-call]
-    SparkContext._gateway, SparkContext._jvm = gateway, gateway.jvm  # noqa: SLF001
-    return gateway.proc
+        return internals.started_jvm(conf, file)
 
 
 def _make_session(
@@ -234,10 +224,7 @@ def _silence() -> None:
 
 def _end_jvm(jvm: Any) -> None:  # noqa: ANN401  # a Popen
     """Close the JVM's input, which tells it to go, and see that it went."""
-    from pyspark import SparkContext
-
-    gateway: Any = SparkContext._gateway  # noqa: SLF001  # PySpark would keep it until exit
-    SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001  # the next session starts anew
+    gateway = internals.taken_gateway()  # PySpark would keep it until exit
     with suppress(Exception):
         gateway.shutdown()
     with suppress(OSError):

@@ -23,6 +23,7 @@ from stratalog.bench.systems.base import Told
 from stratalog.bench.systems.pyspark_loop import PySparkLoop
 from stratalog.errors import EngineError
 from stratalog.generate.graphs import dag
+from stratalog.spark.internals import jobs_with_stages
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -117,17 +118,8 @@ def _loop(spark: SparkSession, folder: Path, _: str, made: Workload, told: Told)
 
 def _stages(spark: SparkSession) -> int:
     """Return the most stages of a job that listed the pairs of a closure, 0 if there was none."""
-    context: Any = spark.sparkContext
-    jobs = context._jsc.sc().statusStore().jobsList(None)  # noqa: SLF001  # no public way
-    found = (jobs.apply(i) for i in range(jobs.size()))
-    return max(
-        (
-            int(job.stageIds().size())
-            for job in found
-            if job.description().isDefined() and job.description().get().startswith(LISTING)
-        ),
-        default=0,
-    )
+    jobs = jobs_with_stages(spark.sparkContext)
+    return max((job.stages for job in jobs if job.description.startswith(LISTING)), default=0)
 
 
 def _quiet(_: str) -> None:

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 from threading import Timer
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stratalog.engine.columnar.relation import too_many_derivations
 from stratalog.errors import EngineError, StratalogError
 from stratalog.facts.engine import BudgetSpentError
 from stratalog.facts.limits import Limits
 from stratalog.kernels.sizes import sized
+from stratalog.spark import internals
 from stratalog.spark.arrow import from_arrow
 from stratalog.spark.failures import translate
 
@@ -54,12 +55,15 @@ class Work:
         self.spark = spark.newSession()
         self.context = spark.sparkContext
         self.is_local = re.match(r"local(\[|$)", str(self.context.master)) is not None
+        self.can_pack = internals.is_allowed(spark)
         self.partitions = 0
         self._is_compiled: bool | None = None
         self.actions = 0
         self.doing = "reasoning"
         for key, value in SETTINGS.items():
             self.spark.conf.set(key, value)
+        if not self.can_pack:  # a child has none of the settings that its parent was given
+            self.spark.conf.set(internals.SETTING, "off")
         self.expect(0)
 
     def setting(self, name: str) -> str | None:
@@ -105,15 +109,12 @@ class Work:
 
     def _check_alive(self, text: str) -> None:
         """Raise if the session that has the facts was stopped, or replaced by another."""
-        if self._has_ended():
+        if internals.has_ended(self.context):
             raise EngineError(
                 "E204",
                 f"the Spark session that has the facts has ended, while {text}",
                 help="materialise or open again; see docs/spark.md#what-may-be-lost",
             )
-
-    def _has_ended(self) -> bool:
-        return self.context._jsc is None  # noqa: SLF001  # no public way to ask
 
     @contextmanager
     def _stoppable(self) -> Iterator[None]:
@@ -148,7 +149,7 @@ class Work:
         try:
             self.context.setLocalProperty(DESCRIPTION, description)  # type: ignore[arg-type]
         except Exception as error:  # a JVM that is gone needs no description
-            if not (_is_sparks(error) or self._has_ended()):
+            if not (_is_sparks(error) or internals.has_ended(self.context)):
                 raise
 
     def sql(self, text: str) -> DataFrame:
@@ -159,8 +160,7 @@ class Work:
         """Count an action; now and then let the JVM find shuffle files that nobody needs."""
         self.actions += 1
         if self.actions % COLLECTED == 0:
-            jvm: Any = self.context._jvm  # noqa: SLF001  # Spark removes files with their objects
-            jvm.java.lang.System.gc()
+            internals.collect_garbage(self.spark)
 
     def fetched(self, frame: DataFrame) -> pa.Table:
         """Return all rows: one action."""
