@@ -10,9 +10,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from stratalog.errors import EngineError
+from stratalog.errors import EngineError, StratalogWarning
 from stratalog.knowledge.options import Options
-from stratalog.lang.names import table_name
+from stratalog.lang.names import split_arity, table_name
 from stratalog.lang.syntax import Declaration
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.facts import EncodedFacts
@@ -68,7 +68,7 @@ class Choice:
     """Whether Spark reads the files, and what to say about it."""
 
     by_spark: bool = False
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[StratalogWarning, ...] = ()
 
 
 class _AnyFormat(Finder):
@@ -95,7 +95,8 @@ def choose_reader(
         return Choice()
     if find_spec("pyspark") is None:
         told = f"{size >> 20:,} MB are read by one process, because PySpark is not installed"
-        return Choice(warnings=(f'{told}\n  help: pip install "stratalog[spark]"',))
+        advice = 'pip install "stratalog[spark]"'
+        return Choice(warnings=(StratalogWarning("W322", told, help=advice),))
     return Choice(by_spark=True)
 
 
@@ -201,3 +202,17 @@ def parts(facts: object, prefixes: Sequence[tuple[str, str]]) -> Iterator[object
             yield from parts(each, prefixes)
     else:
         yield facts
+
+
+def names_given(facts: object, prefixes: Sequence[tuple[str, str]]) -> set[str]:
+    """Return the names of predicates for which rows or files were given, whatever these hold."""
+    named: set[str] = set()
+    for part in parts(facts, prefixes):
+        if isinstance(part, tuple):
+            name, path = part
+            if name is None and isinstance(path, str):
+                name = Finder(prefixes, []).split(path)[0]
+            named |= {name} if name else set()
+        elif isinstance(part, Mapping):
+            named |= {table_name(key, prefixes) for key in part}
+    return {split_arity(name)[0] for name in named}
