@@ -124,12 +124,19 @@ class Unjoinable:
     def warnings(self, remark: Remark) -> list[StratalogWarning]:
         """Return a warning for each pair of columns, and each constant, that never match."""
         found: dict[object, StratalogWarning] = {}
-        for conflict in self.doubtful():
+        for conflict in map(self._turned, self.doubtful()):
             second = self._place(conflict.second)
             key = (self._key(conflict.first), self._key(conflict.second))
             if second is not None and key not in found:
                 found[key] = self._warning(conflict, second, remark)
         return [*_shortened(found.values(), JOIN), *_shortened(found.values(), CONSTANT)]
+
+    def _turned(self, conflict: Conflict) -> Conflict:
+        """Return the conflict with a column that people know as its second place, if it has one."""
+        first, second = conflict.first, conflict.second
+        if isinstance(first, Term) or second.is_negated or self._place(second) is not None:
+            return conflict
+        return Conflict(conflict.rule, second, first)
 
     def _key(self, position: Position | Term) -> object:
         if isinstance(position, Term):
@@ -175,10 +182,16 @@ class Unjoinable:
         place = self._place(position)
         if place is not None:
             return self._held(place, remark)
+        return f"{self._value(position)} gives {words_of(position.types)}"
+
+    def _value(self, position: Position) -> str:
+        """Return what gives a value that stands in no column: a BIND, or an aggregate."""
         if isinstance(position.atom, Bind):
-            value = show(position.atom.expression, self._program.prefixes)
-            return f"{value} gives {words_of(position.types)}"
-        return f"the other side gives {words_of(position.types)}"
+            return show(position.atom.expression, self._program.prefixes)
+        (maker, *_) = self._makers[position.atom.predicate]
+        result = maker.head.args[position.column]
+        reductions = () if maker.grouping is None else maker.grouping.reductions
+        return next((r.function for r in reductions if r.variable == result), "the other side")
 
     def _held(self, place: Place, remark: Remark) -> str:
         """Return which types a column holds, in words."""
