@@ -86,13 +86,13 @@ def files(path: Path, folder: str) -> list[Path]:
     return sorted(found.iterdir()) if found.is_dir() else []
 
 
-def materialise(path: Path, data: list[Path], engine: str) -> Any:
+def materialise(path: Path, data: list[Path], engine: str, **options: Any) -> Any:
     """Return what a program gives, if it warns of what it should warn of, and nothing else."""
     expected = path.with_suffix(".warn")
     beginnings = expected.read_text().splitlines() if expected.exists() else []
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        kb = stratalog.materialise(path, data, engine=engine)
+        kb = stratalog.materialise(path, data, engine=engine, **options)
     found = [str(each.message) for each in told]
     assert len(found) == len(beginnings), found
     assert all(map(str.startswith, found, beginnings)), found
