@@ -118,6 +118,8 @@ def _warnings(  # the parts of one question
         given[predicate] = measured.of_all(explicit.columns(predicate))
 
     def told(predicate: Predicate, column: int) -> str:
+        if predicate in declared and predicate not in explicit.present:
+            return " by its declaration"
         is_double = predicate in given and given[predicate][column] == DOUBLES
         return remark(predicate, column) if is_double else ""
 
