@@ -303,3 +303,32 @@ def test_updates_of_facts_look_at_no_types(monkeypatch):
 
     monkeypatch.setattr(measured_types.MeasuredTypes, "_of", refuse)
     assert told(kb.update, insert={"p": pairs("a")}, delete={"q": [(1, 2)]})[0] == []
+
+
+# -- queries
+
+
+@pytest.mark.parametrize(
+    ("query", "meant"),
+    [
+        ('p("1", ?y)', "1"),
+        ("p(1.0, ?y)", "1"),
+        ("p(1e0, ?y)", "1"),
+        ("p(?x, <two>)", '"two"'),
+        ('p(?x, "zwei")', '"zwei"@de'),
+        ('p(?x, "two"@en)', '"two"'),
+        ("p(?x, 3)", '"3"'),
+    ],
+)
+def test_a_query_tells_of_constants_that_only_another_type_would_make_known(query, meant):
+    _, kb = made("", {"p": [(1, "two"), (2, sl.Literal("zwei", lang="de")), (4, "3")]})
+    (warning,), table = told(kb.query, query)
+    assert warning.code == "W307"
+    assert warning.help.startswith(f"did you mean {meant}?")
+    assert table.num_rows == 0
+
+
+def test_a_query_with_answers_or_with_constants_that_occur_tells_nothing():
+    _, kb = made("", {"p": [(1, "two"), ("1", "x")]})
+    for query in ("p(1, ?y)", 'p("1", ?y)', 'p(1, "x")', 'p(7, "seven")', "p(?x, ?y), ?x > 9"):
+        assert told(kb.query, query)[0] == []
