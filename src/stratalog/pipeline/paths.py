@@ -18,6 +18,7 @@ RDF_FORMATS = frozenset({"nt", "nq", "ttl", "trig", "rdf"})
 NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 NAME_FOLDER = "name the folder itself, if its files are meant"
 MOVE = "name data files by their format, such as .csv, and keep others elsewhere"
+COPY = "copy what it gives into a file, if that is meant"
 _GIVEN = re.compile(r"(?P<name>(?:<[^>]*>|[^<=][^=]*?)(?P<arity>/[0-9]+)?)=")
 _REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
@@ -92,7 +93,7 @@ class Finder:
             if path.is_dir() and not _is_table(path):
                 self._pass_over(path, "a folder in a folder of data files", NAME_FOLDER)
             elif not (path.is_file() or path.is_dir()):
-                self._pass_over(path, "no ordinary file", MOVE)
+                self._pass_over(path, "no ordinary file", COPY)
             elif path.is_file() and _format(path) is None:
                 self._pass_over(path, "its name does not tell a known format", MOVE)
             else:
