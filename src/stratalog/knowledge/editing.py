@@ -9,6 +9,7 @@ counts.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -45,12 +46,18 @@ def edit_rules(
     return maintain(kb, given, maintenance, report, _changed(kb._plan, old))
 
 
-def undefined(kb: KnowledgeBase, edit: Edit, given: Given) -> list[StratalogWarning]:
-    """Return warnings about new rules that read what has neither facts nor rules."""
-    heads = {rule.head.predicate for rule in lower_rules(edit.program.rules)}
-    inserted = {p for p in given.insert.predicates() if given.insert.size(p)}
-    new = replace(edit.program, rules=edit.rules)
-    return undefined_predicates(new, _data(kb) | heads | inserted)
+def undefined(
+    kb: KnowledgeBase, edit: Edit, given: Given, named: Container[str]
+) -> list[StratalogWarning]:
+    """Return warnings about new rules that read what has neither facts nor rules.
+
+    Predicates that are `named` with the facts to insert may have none yet.
+    """
+    rules = lower_rules(edit.program.rules)
+    known = {rule.head.predicate for rule in rules} | _data(kb)
+    known |= {p for p in given.insert.predicates() if given.insert.size(p)}
+    known |= {atom.predicate for r in rules for atom in r.body if atom.predicate.name in named}
+    return undefined_predicates(replace(edit.program, rules=edit.rules), known)
 
 
 def _data(kb: KnowledgeBase) -> set[Predicate]:

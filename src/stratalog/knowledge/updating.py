@@ -25,6 +25,7 @@ from stratalog.knowledge.maintaining import maintain
 from stratalog.knowledge.options import check_options
 from stratalog.knowledge.programs import edit_program
 from stratalog.knowledge.progress import Reporter, reporter
+from stratalog.knowledge.reader import names_given
 from stratalog.knowledge.transaction import Told, Transaction
 from stratalog.lang.syntax import Predicate
 from stratalog.pipeline.manifest import JSON
@@ -136,7 +137,8 @@ class _Done:
         self._warned.tell(self._edit.warnings)
         self._given = read_given(kb, wish, self._edit, report, self._warned)
         if self._edit.rules:
-            self._warned.tell(undefined(kb, self._edit, self._given))
+            named = names_given(wish.insert, kb._program.prefixes)
+            self._warned.tell(undefined(kb, self._edit, self._given, named))
             self._warned.tell(new_rules_never_joining(kb, self._edit, self._given.insert))
         self._end("read")
 
