@@ -85,8 +85,17 @@ def _session_of_engine(request: pytest.FixtureRequest) -> None:
         request.getfixturevalue("spark")
 
 
+RANDOM = tuple(Path(__file__).parent / name for name in ("oracle", "faults", "fuzz"))
+"""Tests of random programs, which read predicates without facts, and join what never matches.
+
+`oracle/test_types.py` judges what is told of types; elsewhere it is heard, and not looked at.
+"""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
+        if any(folder in item.path.parents for folder in RANDOM):
+            item.add_marker(pytest.mark.filterwarnings("ignore::stratalog.StratalogWarning"))
         if item.get_closest_marker("spark") or "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")
             # PySpark's own warning, for which nothing can be done here: it needs no pandas.

@@ -24,7 +24,7 @@ def assert_same(one: EncodedFacts, other: EncodedFacts) -> None:
         for left, right in zip(one.columns(predicate), other.columns(predicate), strict=True):
             assert np.array_equal(left, right), predicate
     assert one.report == other.report
-    assert one.warnings == other.warnings
+    assert list(map(str, one.warnings)) == list(map(str, other.warnings))
 
 
 def assert_same_terms(one: Dictionary, other: Dictionary) -> None:

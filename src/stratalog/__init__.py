@@ -12,7 +12,14 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from stratalog.errors import DataError, EngineError, ProgramError, StoreError, StratalogError
+from stratalog.errors import (
+    DataError,
+    EngineError,
+    ProgramError,
+    StoreError,
+    StratalogError,
+    StratalogWarning,
+)
 
 if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase
@@ -36,6 +43,7 @@ __all__ = [
     "ProgramError",
     "StoreError",
     "StratalogError",
+    "StratalogWarning",
     "materialise",
     "open",
 ]

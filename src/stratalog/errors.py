@@ -1,4 +1,4 @@
-"""Errors a user can act on: a stable code, what happened, where, and what to do next."""
+"""Errors and warnings a user can act on: a stable code, what happened, where, what to do next."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ def _printable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-class StratalogError(Exception):
-    """Base of all errors that users meet; `str(error)` is the whole message."""
+class _Told(Exception):  # noqa: N818  # what errors and warnings have in common
+    """A message in parts; `str` of it is all of them."""
 
     def __init__(  # noqa: PLR0913  # each part is printed on its own line
         self,
@@ -47,6 +47,27 @@ class StratalogError(Exception):
         if self.help:
             lines.append(f"  help: {self.help}")
         return "\n".join(lines)
+
+
+class StratalogError(_Told):
+    """Base of all errors that users meet; `str(error)` is the whole message."""
+
+
+class StratalogWarning(_Told, UserWarning):
+    """What has a meaning, but is probably not meant; told by Python's `warnings`."""
+
+    def retold(self, message: str) -> StratalogWarning:
+        """Return the warning with another message, at the same place."""
+        return StratalogWarning(
+            self.code,
+            message,
+            path=self.path,
+            line=self.line,
+            column=self.column,
+            source=self.source,
+            caret=self.caret,
+            help=self.help,
+        )
 
 
 class ProgramError(StratalogError):

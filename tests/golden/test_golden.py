@@ -3,7 +3,8 @@
 `name.dlog` is run on the files of `name/facts/`. `name/expected/p.csv` holds the facts of `p`, one
 a line, arguments as the rule language writes them, in byte order; `triples.nt` all that are
 triples. A predicate without a file has no facts. `name.err` holds an error's code and how its
-message begins.
+message begins. `name.warn` holds codes and beginnings of the warnings that are told, one a line;
+without it none is.
 
 Where there is `name/after/`, the facts of `name/insert/` and `name/delete/` come and go in one
 update, by each algorithm: what holds then lies in `name/after/`, as in `name/expected/`.
@@ -12,6 +13,7 @@ update, by each algorithm: what holds then lies in `name/after/`, as in `name/ex
 from __future__ import annotations
 
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +86,19 @@ def files(path: Path, folder: str) -> list[Path]:
     return sorted(found.iterdir()) if found.is_dir() else []
 
 
+def materialise(path: Path, data: list[Path], engine: str, **options: Any) -> Any:
+    """Return what a program gives, if it warns of what it should warn of, and nothing else."""
+    expected = path.with_suffix(".warn")
+    beginnings = expected.read_text().splitlines() if expected.exists() else []
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        kb = stratalog.materialise(path, data, engine=engine, **options)
+    found = [str(each.message) for each in told]
+    assert len(found) == len(beginnings), found
+    assert all(map(str.startswith, found, beginnings)), found
+    return kb
+
+
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_golden(path: Path, engine: str):
     data = files(path, "facts")
@@ -91,11 +106,11 @@ def test_golden(path: Path, engine: str):
     if error.exists():
         code, _, message = error.read_text().rstrip("\n").partition("\n")
         with pytest.raises(StratalogError) as caught:
-            stratalog.materialise(path, data, engine=engine)
+            materialise(path, data, engine)
         assert caught.value.code == code
         assert caught.value.message.startswith(message)
         return
-    kb = stratalog.materialise(path, data, engine=engine)
+    kb = materialise(path, data, engine)
     assert relations(kb) == expected(path.with_suffix("") / "expected")
 
 
@@ -105,7 +120,7 @@ def test_golden_updates(path: Path, engine: str, large: int, monkeypatch: pytest
     """Also with rules planned as for large deltas, however few facts these programs have."""
     monkeypatch.setattr(planned, "LARGE", large)
     for algorithm in ALGORITHMS:
-        kb = stratalog.materialise(path, files(path, "facts"), engine=engine)
+        kb = materialise(path, files(path, "facts"), engine)
         assert relations(kb) == expected(path.with_suffix("") / "expected")
         if algorithm == "counting" and any(s.recursive for s in kb._plan.strata):
             continue

@@ -83,7 +83,7 @@ def begun(writers: Iterable[int], streaming: Iterable[int] = ()) -> dict[str, An
             facts.setdefault(name, set()).update(rows)
     for writer in streaming:
         facts.setdefault(FED, set()).update(fed(explicit(writer, 0)))
-    return tables(facts)
+    return {FED: [], **tables(facts)}  # a stream may bring the first facts
 
 
 class TornError(Exception):

@@ -47,6 +47,18 @@ def test_views_answer_sql(spark):
         kb.views(prefix="my views ")
 
 
+def test_joins_of_frames_that_never_match_are_told(spark, tmp_path):
+    edges = spark.createDataFrame([(1, 2)], "a long, b long")
+    names = spark.createDataFrame([("2", "x")], "a string, b string")
+    program = "named(?x, ?n) :- edge(?x, ?y), name(?y, ?n) ."
+    with pytest.warns(sl.StratalogWarning, match="W305: .y never matches: column 2 of edge holds"):
+        sl.materialise(program, {"edge": edges, "name": names})
+    (tmp_path / "name.csv").write_text("2,x\n")
+    facts = [{"edge": edges}, tmp_path / "name.csv"]
+    with pytest.warns(sl.StratalogWarning, match="W305"):
+        sl.materialise(program, facts, reader="spark", spark=spark, engine="spark")
+
+
 def test_frames_are_facts_by_position_or_by_declared_name(spark):
     edges = spark.createDataFrame([(n, n + 1) for n in range(4)], "a long, b long")
     kb = sl.materialise(RULES, {"edge": edges})

@@ -28,7 +28,7 @@ from stratalog.cli import (
     update,
     warmup,
 )
-from stratalog.cli.show import note, show_error
+from stratalog.cli.show import listening, note, show_error
 from stratalog.errors import EngineError, StratalogError
 
 OK, USER, USAGE, INTERNAL, ENGINE = range(5)
@@ -104,7 +104,8 @@ def main(arguments: Sequence[str]) -> int:
     given = [argument for argument in arguments if argument != "--debug"]
     try:
         stopped.begin()
-        return _invoke(given)
+        with listening():
+            return _invoke(given)
     except StratalogError as error:
         show_error(str(error))
         return STATUS_OF_CODE.get(error.code, ENGINE if isinstance(error, EngineError) else USER)

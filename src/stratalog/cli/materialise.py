@@ -12,7 +12,7 @@ import typer
 
 from stratalog.cli import options as o
 from stratalog.cli import stopped
-from stratalog.cli.show import answer, listening, note, show_rows, summary
+from stratalog.cli.show import answer, note, show_rows, summary
 from stratalog.errors import EngineError
 from stratalog.knowledge.progress import STAGES, plural
 
@@ -165,10 +165,7 @@ def _materialise(
     if store is None and not quiet:
         note("note: without --store DIR the result is not kept")
     try:
-        with listening() as printer:
-            kb = materialise(programs, data, **chosen)
-            for warning in kb.stats["warnings"]:
-                printer.show(warning)
+        kb = materialise(programs, data, **chosen)
     except EngineError as error:
         raise respelled(error, chosen) from None
     if not kb.stats["rules"] and not quiet:

@@ -10,7 +10,7 @@ import typer
 
 from stratalog.cli import options as o
 from stratalog.cli.materialise import split_inputs
-from stratalog.cli.show import answer, note, show_warning
+from stratalog.cli.show import answer, note
 from stratalog.knowledge.terminal import is_terminal, visible_strings
 
 if TYPE_CHECKING:
@@ -53,8 +53,6 @@ def _command(  # its options
 
     programs, more = split_inputs(inputs)
     plan = describe(programs, [*more, *(data or [])], header=header, graphs=graphs)
-    for warning in plan["warnings"]:
-        show_warning(warning)
     if as_json:
         answer(json.dumps(plan, ensure_ascii=False))
     else:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
+from stratalog.errors import StratalogWarning
 from stratalog.knowledge.progress import plural
 from stratalog.knowledge.terminal import CONTROLS, HIDING, is_terminal, shown_on, visible
 
@@ -48,33 +49,21 @@ def _coloured(text: str, colour: str) -> str:
     return f"{colour}{code}{_PLAIN}{colon}{rest}" if is_terminal(sys.stderr) and colon else text
 
 
-class WarningPrinter(logging.Handler):
-    """Prints what the library logs as it comes, each text once."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self._seen: set[str] = set()
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.show(record.getMessage())
-
-    def show(self, text: str) -> None:
-        """Print a warning that was not printed before."""
-        if text not in self._seen:
-            self._seen.add(text)
-            show_warning(text)
-
-
 @contextmanager
-def listening() -> Iterator[WarningPrinter]:
-    """Print the library's warnings as they come."""
-    log = logging.getLogger("stratalog")
-    printer = WarningPrinter()
-    log.addHandler(printer)
-    try:
-        yield printer
-    finally:
-        log.removeHandler(printer)
+def listening() -> Iterator[None]:
+    """Print the library's warnings as they come, and those of others as Python does."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", StratalogWarning)
+        usual = warnings.showwarning
+
+        def show(message: Warning | str, *rest: Any) -> None:  # noqa: ANN401  # others' warnings
+            if isinstance(message, StratalogWarning):
+                show_warning(str(message))
+            else:
+                usual(message, *rest)
+
+        warnings.showwarning = cast("Any", show)
+        yield
 
 
 def show_table(table: pa.Table, target: TextIO) -> None:

@@ -14,7 +14,7 @@ import typer
 from stratalog.cli import options as o
 from stratalog.cli import stopped
 from stratalog.cli.materialise import respelled, settings
-from stratalog.cli.show import answer, listening, note
+from stratalog.cli.show import answer, note
 from stratalog.errors import EngineError
 from stratalog.knowledge.progress import plural
 
@@ -113,8 +113,7 @@ def _command(  # noqa: PLR0913  # the contract's options
         "maintenance": maintenance,
     }
     try:
-        with listening():
-            _run(store, source, given, asked, as_json=as_json, quiet=quiet)
+        _run(store, source, given, asked, as_json=as_json, quiet=quiet)
     except EngineError as error:
         raise respelled(error, chosen) from None
 

@@ -13,7 +13,7 @@ import typer
 from stratalog.cli import options as o
 from stratalog.cli import stopped
 from stratalog.cli.materialise import keep_rejected, respelled, settings, show_profile
-from stratalog.cli.show import answer, listening, note, show_rows
+from stratalog.cli.show import answer, note, show_rows
 from stratalog.errors import EngineError
 from stratalog.knowledge.progress import STAGES, plural
 
@@ -137,14 +137,11 @@ def _update(
     from stratalog.knowledge.opening import open_store
 
     try:
-        with listening() as printer:
-            kb = open_store(store, **chosen)
-            check_spark_is_asked_for(kb, wish.get("insert"), wish.get("delete"))
-            before = kb.version
-            stopped.will_write_store(store, before)
-            changes = (kb.what_if if dry_run else kb.update)(**wish)
-            for warning in changes.stats["warnings"]:
-                printer.show(warning)
+        kb = open_store(store, **chosen)
+        check_spark_is_asked_for(kb, wish.get("insert"), wish.get("delete"))
+        before = kb.version
+        stopped.will_write_store(store, before)
+        changes = (kb.what_if if dry_run else kb.update)(**wish)
     except EngineError as error:
         raise respelled(error, chosen) from None
     return kb, before, changes

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 from stratalog.ask.query import Vocabulary, plan_query
 from stratalog.facts.labels import I
 from stratalog.knowledge.accounts import start_limits
+from stratalog.knowledge.unknown_constants import unknown_constants
 from stratalog.lang.syntax import TRIPLE
 from stratalog.pipeline.decode import decode_table
 from stratalog.runtime.interrupts import delivered
+from stratalog.runtime.telling import Warned
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,6 +39,9 @@ def answers(kb: KnowledgeBase, text: str) -> pa.Table:
             host.engine.unmark(batch, I)  # the relation may be one that stays
         dictionary.truncate(known)  # a question adds nothing, not even constants
         host.drop([p for p in host.predicates() if p not in before])
+    if not table.num_rows:
+        rules = (*plan.hidden, plan.answer)
+        Warned().tell(unknown_constants(rules, dictionary, kb._program.prefixes))  # noqa: SLF001
     return table.rename_columns(list(plan.columns)) if plan.columns else table
 
 

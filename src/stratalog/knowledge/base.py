@@ -26,6 +26,7 @@ from stratalog.knowledge.triples import Triples
 from stratalog.knowledge.turns import Turns
 from stratalog.knowledge.values import check_limit, check_path, check_text, no_copies
 from stratalog.knowledge.view import RelationView
+from stratalog.knowledge.warned import warnings_html
 from stratalog.lang.effort import digits_up_to
 from stratalog.lang.names import predicate_name, show_name, split_arity
 from stratalog.lang.syntax import TRIPLE, Declaration, Predicate, Program
@@ -363,7 +364,8 @@ class KnowledgeBase:
             f"<tr><td>{escape(name)}</td><td style='text-align:right'>{size:,}</td></tr>"
             for name, size in sizes
         )
-        return f"{escape(told)}<table><tr><th>predicate</th><th>facts</th></tr>{rows}</table>"
+        table = f"<table><tr><th>predicate</th><th>facts</th></tr>{rows}</table>"
+        return f"{escape(told)}{table}{warnings_html(self._run.get('warnings', ()))}"
 
 
 def _chosen(only: str | None) -> FactSet:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 import time
+from collections.abc import Collection, Iterator
 from typing import Any
 
-from stratalog.errors import StratalogError
+from stratalog.errors import StratalogError, StratalogWarning
 from stratalog.facts.labels import E
 from stratalog.facts.limits import Limits, full_memory_explained
 from stratalog.knowledge.adapters import Host
 from stratalog.knowledge.base import KnowledgeBase
+from stratalog.knowledge.doubts import never_joining
 from stratalog.knowledge.engines import (
     can_restart,
     estimated_bytes,
@@ -23,18 +24,19 @@ from stratalog.knowledge.load import check_spark_is_used, load, read_facts
 from stratalog.knowledge.options import Options, check_options
 from stratalog.knowledge.programs import load_program
 from stratalog.knowledge.progress import Reporter, plural, reporter
+from stratalog.knowledge.reader import names_given
 from stratalog.knowledge.rounds import Endless
 from stratalog.lang.check import check, undefined_predicates
 from stratalog.lang.effort import digits_up_to
+from stratalog.lang.misspelt import misspelt_facts
 from stratalog.lang.syntax import Atom, Predicate, Program
 from stratalog.lang.terms import SAME_AS
 from stratalog.pipeline.dictionary import Dictionary
-from stratalog.pipeline.facts import EncodedFacts
+from stratalog.pipeline.facts import RDF, EncodedFacts
 from stratalog.plan.program import plan_program
 from stratalog.plan.rules import Plan
 from stratalog.reason import seminaive
-
-log = logging.getLogger("stratalog")
+from stratalog.runtime.telling import Warned
 
 AGAIN = "the columnar engine has reached its memory limit; all begins again on Spark"
 
@@ -62,22 +64,20 @@ def _materialise(given: object, facts: object, options: Options, report: Reporte
     begun = time.perf_counter()
     program = load_program(given)
     parsed = time.perf_counter()
-    warnings = [str(warning) for warning in check(program)]
-    warnings += _equality_warnings(program, options)
+    warned = Warned()
+    warned.tell([*check(program), *_equality_warnings(program, options)])
     if options.publish is not None:
         _prepare_to_publish(options, report)
     check_spark_is_used(facts, options, program)
     dictionary = Dictionary()
     dictionary.max_digits = options.max_digits
     watch_constants(dictionary, Limits(options.memory), "reading facts")
-    encoded = read_facts(program, facts, options, dictionary, report)
+    encoded = read_facts(program, facts, options, dictionary, report, warned)
     read = time.perf_counter()
     report("plan", f"{len(program.rules):,} rules")
     modules = modules_for(options, dictionary, encoded.count)
     plan = plan_program(program, encoded.predicates(), modules=modules)
-    warnings += _undefined_warnings(program, encoded)
-    for warning in warnings:
-        log.warning(warning)
+    warned.tell(_doubts(program, plan, encoded, dictionary, facts))
     planned = time.perf_counter()
     host = make_host(options, dictionary, encoded.count)
     load(host, plan, encoded, dictionary)
@@ -88,7 +88,7 @@ def _materialise(given: object, facts: object, options: Options, report: Reporte
         rounds = run(host, plan, options, report)
     except (StratalogError, MemoryError) as error:
         host, warning = _on_spark(host, options, dictionary, error)
-        warnings.append(warning)
+        warned.tell([warning])
         report("reason", AGAIN)
         rounds = run(host, plan, options, report)
     phases = {
@@ -101,7 +101,7 @@ def _materialise(given: object, facts: object, options: Options, report: Reporte
     }
     origins = {p: encoded.origin(p) for p in encoded.predicates()}
     kb = KnowledgeBase(program, plan, host, dictionary, options, origins)
-    kb.note_run(rounds, phases, warnings + encoded.warnings, encoded.report)
+    kb.note_run(rounds, phases, warned.texts, encoded.report)
     host.limits.check_facts(kb.stats["facts"], "the program")
     derived = f"{plural(kb.stats['derived'], 'derived fact')}, {plural(rounds, 'round')}"
     report.finish("reason", derived, time.perf_counter() - read)
@@ -119,15 +119,15 @@ def _prepare_to_publish(options: Options, report: Reporter) -> None:
 
 def _on_spark(
     host: Host, options: Options, dictionary: Dictionary, error: Exception
-) -> tuple[Host, str]:
+) -> tuple[Host, StratalogWarning]:
     """Return an engine on which to begin again, and what to say about it, or raise the error."""
     if not can_restart(host, options, error):
         raise error
     sizes = [host.size(p, E) for p in host.predicates()]
     needed = estimated_bytes(sum(sizes), dictionary)
     told = f"{plural(sum(sizes), 'explicit fact')}, {needed >> 20:,} MiB were estimated"
-    warning = f'W311: {AGAIN} ({told})\n  help: engine="spark" begins there; {error}'
-    log.warning(warning)
+    advice = f'engine="spark" begins there; {error}'
+    warning = StratalogWarning("W311", f"{AGAIN} ({told})", help=advice)
     return restarted(host, options, dictionary), warning
 
 
@@ -150,27 +150,43 @@ def _keep(kb: KnowledgeBase, options: Options, report: Reporter) -> None:
         report.finish("publish", f"{told} -> {place}", time.perf_counter() - begun)
 
 
-def _undefined_warnings(program: Program, encoded: EncodedFacts) -> list[str]:
-    """Return a warning per body predicate without facts and rules, or one for many."""
-    found = undefined_predicates(program, encoded.predicates())
+def _doubts(
+    program: Program, plan: Plan, encoded: EncodedFacts, dictionary: Dictionary, facts: object
+) -> Iterator[StratalogWarning]:
+    """Yield the warnings that facts and rules together give reason for."""
+    named = names_given(facts, program.prefixes)
+    empty = {predicate for predicate in plan.predicates if predicate.name in named}
+    yield from _doubtful_predicates(program, encoded, empty)
+    yield from never_joining(program, plan, encoded, dictionary, facts)
+
+
+def _doubtful_predicates(
+    program: Program, encoded: EncodedFacts, empty: Collection[Predicate]
+) -> list[StratalogWarning]:
+    """Return a warning per predicate that is misspelt in the facts, and what rules lack else.
+
+    The latter is one per body predicate without facts and rules, or one for many. Those in `empty`
+    may lack facts: a table was given for them.
+    """
+    named = [p for p in encoded.predicates() if encoded.origin(p) != RDF and encoded.size(p)]
+    misspelt = misspelt_facts(program, named, {p for p in encoded.predicates() if encoded.size(p)})
+    found = undefined_predicates(program, {*encoded.predicates(), *misspelt, *empty})
     if len(found) <= MOST_WARNINGS:
-        return [str(warning) for warning in found]
-    return [
-        f"W301: {len(found)} body predicates have neither facts nor rules; the first:\n"
-        + str(found[0]).partition("\n")[2]
-    ]
+        return [*misspelt.values(), *found]
+    first, several = found[0], f"{len(found)} body predicates have neither facts nor rules"
+    return [*misspelt.values(), first.retold(f"{several}; the first: {first.message}")]
 
 
-def _equality_warnings(program: Program, options: Options) -> list[str]:
+def _equality_warnings(program: Program, options: Options) -> list[StratalogWarning]:
     same_as = Predicate(f"<{SAME_AS}>", 2)
     derives = any(
         isinstance(h, Atom) and h.predicate == same_as for r in program.rules for h in r.heads
     )
     if options.equality != "auto" or not derives:
         return []
-    message = "W310: a rule derives owl:sameAs, which is treated as an ordinary predicate"
+    message = "a rule derives owl:sameAs, which is treated as an ordinary predicate"
     advice = 'equality by rewriting is not supported yet; equality="off" says that this is meant'
-    return [f"{message}\n  help: {advice}"]
+    return [StratalogWarning("W310", message, help=advice)]
 
 
 def run(host: Host, plan: Plan, options: Options, report: Reporter) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from stratalog.knowledge.adapters import Encoded, Ids
+from stratalog.knowledge.warned import warnings_html
 from stratalog.lang.syntax import TRIPLE, Declaration
 from stratalog.pipeline.dictionary import Dictionary
 
@@ -106,7 +107,8 @@ class Changes:
             for name, (came, went) in self.sizes().items()
         )
         head = "<tr><th>predicate</th><th>added</th><th>removed</th></tr>"
-        return f"{escape(repr(self))}<table>{head}{rows}</table>"
+        told = warnings_html(self.stats.get("warnings", ()))
+        return f"{escape(repr(self))}<table>{head}{rows}</table>{told}"
 
 
 def _signed(came: int, went: int) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stratalog.facts.closing import Closing
+from stratalog.knowledge.doubts import never_joining
 from stratalog.knowledge.engines import modules_for
 from stratalog.knowledge.load import read_facts, triple_columns
 from stratalog.knowledge.options import check_options
@@ -25,6 +26,7 @@ from stratalog.plan.program import plan_program
 from stratalog.plan.rules import ModuleKind, Plan, PlannedRule, Stratum
 from stratalog.plan.steps import Compute, Step
 from stratalog.plan.triples import is_triple_shaped
+from stratalog.runtime.telling import Warned
 
 ASSUMED_ROWS = 1_000.0
 ASSUMED_REPEATS = 10.0
@@ -54,11 +56,13 @@ def describe(program: object, facts: object = None, **options: Any) -> dict[str,
     """Return the plan of a program, with join orders for the sizes that the facts have."""
     chosen = check_options(**options)
     loaded = load_program(program)
-    warnings = [str(warning) for warning in check(loaded)]
+    warned = Warned()
+    warned.tell(check(loaded))
     dictionary = Dictionary()
-    encoded = read_facts(loaded, facts, chosen, dictionary, Reporter())
+    encoded = read_facts(loaded, facts, chosen, dictionary, Reporter(), warned)
     modules = modules_for(chosen, dictionary, encoded.count)
     plan = plan_program(loaded, encoded.predicates(), modules=modules)
+    warned.tell(never_joining(loaded, plan, encoded, dictionary, facts))
     sizes = _measure(encoded, plan, dictionary)
     description = _Description(loaded, plan, sizes)
     return {
@@ -68,7 +72,7 @@ def describe(program: object, facts: object = None, **options: Any) -> dict[str,
         "sizes": {description.name(p): rows for p, rows in sorted(sizes.rows_of.items())},
         "hidden": {p.name: description.meaning(p) for p in sorted(plan.hidden)},
         "strata": description.strata(),
-        "warnings": warnings + encoded.warnings,
+        "warnings": warned.texts,
     }
 
 

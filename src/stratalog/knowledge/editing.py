@@ -9,15 +9,21 @@ counts.
 
 from __future__ import annotations
 
+from collections.abc import Container
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from stratalog.errors import StratalogWarning
 from stratalog.facts.labels import E
 from stratalog.knowledge.given import Given
 from stratalog.knowledge.maintaining import Outcome, maintain
+from stratalog.knowledge.programs import Edit
 from stratalog.knowledge.progress import Reporter
 from stratalog.knowledge.rebuild import rebuild
 from stratalog.knowledge.replan import aligned
+from stratalog.lang.check import undefined_predicates
 from stratalog.lang.syntax import TRIPLE, Predicate, Program
+from stratalog.plan.lower import lower_rules
 from stratalog.plan.program import plan_program, predicates_of
 from stratalog.plan.rules import Plan, Stratum
 from stratalog.plan.triples import is_triple_shaped
@@ -38,6 +44,20 @@ def edit_rules(
         return rebuild(kb, given, report)
     kb._plan = aligned(new, old)
     return maintain(kb, given, maintenance, report, _changed(kb._plan, old))
+
+
+def undefined(
+    kb: KnowledgeBase, edit: Edit, given: Given, named: Container[str]
+) -> list[StratalogWarning]:
+    """Return warnings about new rules that read what has neither facts nor rules.
+
+    Predicates that are `named` with the facts to insert may have none yet.
+    """
+    rules = lower_rules(edit.program.rules)
+    known = {rule.head.predicate for rule in rules} | _data(kb)
+    known |= {p for p in given.insert.predicates() if given.insert.size(p)}
+    known |= {atom.predicate for r in rules for atom in r.body if atom.predicate.name in named}
+    return undefined_predicates(replace(edit.program, rules=edit.rules), known)
 
 
 def _data(kb: KnowledgeBase) -> set[Predicate]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -18,11 +18,15 @@ from stratalog.knowledge.load import arities_of, as_stored, check_spark_is_used,
 from stratalog.knowledge.programs import Edit
 from stratalog.knowledge.progress import Reporter
 from stratalog.knowledge.rows import distinct
-from stratalog.lang.syntax import Atom, Program
-from stratalog.pipeline.facts import EncodedFacts
+from stratalog.lang.misspelt import misspelt_update
+from stratalog.lang.syntax import Atom, Predicate, Program
+from stratalog.pipeline.facts import RDF, EncodedFacts
 from stratalog.pipeline.files import ReadReport
 from stratalog.pipeline.objects import rows_failed
+from stratalog.plan.program import predicates_of
+from stratalog.plan.triples import is_triple_shaped
 from stratalog.runtime.interrupts import delivered
+from stratalog.runtime.telling import Warned
 
 if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase
@@ -77,15 +81,17 @@ class Given:
     delete: list[Encoded] = field(default_factory=list)
     asked: int = 0  # different facts to delete, unknown constants included
     report: ReadReport = field(default_factory=ReadReport)
-    warnings: list[str] = field(default_factory=list)
 
 
-def read_given(kb: KnowledgeBase, wish: Wish, edit: Edit, report: Reporter) -> Given:
+def read_given(
+    kb: KnowledgeBase, wish: Wish, edit: Edit, report: Reporter, warned: Warned
+) -> Given:
     """Return the facts of an update; what is deleted adds nothing to the dictionary."""
     account = ReadReport()
     dictionary = kb._dictionary
     constants = dictionary.checkpoint()
-    gone = _read(kb, wish.delete, edit.deleted, report, account)
+    reading = _Reading(kb, report, account, warned)
+    gone = reading.read(wish.delete, edit.deleted)
     stored = list(as_stored(kb._plan, gone, dictionary))
     asked = sum(distinct(columns, size) for _, columns, size in stored)
     known = stored
@@ -93,8 +99,31 @@ def read_given(kb: KnowledgeBase, wish: Wish, edit: Edit, report: Reporter) -> G
         known = [_known(each, constants) for each in stored]
         dictionary.truncate(constants)
         kb._host.drop([])  # an engine that has looked at new constants forgets them
-    new = _read(kb, wish.insert, edit.inserted, report, account)
-    return Given(new, known, asked, account, [*edit.warnings, *gone.warnings, *new.warnings])
+    new = reading.read(wish.insert, edit.inserted)
+    for doing, facts in (("delete", gone), ("insert", new)):
+        _doubt(kb, facts, edit.program, doing, warned)
+    return Given(new, known, asked, account)
+
+
+def _doubt(
+    kb: KnowledgeBase, facts: EncodedFacts, program: Program, doing: str, warned: Warned
+) -> None:
+    """Warn about predicates that nobody has heard of, and whose names are like those of others."""
+    strange = [p for p in facts.predicates() if _is_strange(kb, p, facts)]
+    if strange:
+        known = kb._mentioned | kb._plan.predicates | predicates_of(program)
+        known |= {declaration.predicate for declaration in program.declarations}
+        strange = [p for p in strange if p not in known]
+        warned.tell(misspelt_update(program, strange, known, doing))
+
+
+def _is_strange(kb: KnowledgeBase, predicate: Predicate, facts: EncodedFacts) -> bool:
+    """Return whether a table names a predicate that is unknown, and not kept among triples."""
+    if predicate in kb._mentioned or predicate in kb._plan.predicates:
+        return False
+    if not facts.size(predicate) or facts.origin(predicate) == RDF:
+        return False
+    return not (kb._plan.stored_as_triples and is_triple_shaped(predicate))
 
 
 def check_spark_is_asked_for(kb: KnowledgeBase, *facts: object) -> None:
@@ -103,26 +132,31 @@ def check_spark_is_asked_for(kb: KnowledgeBase, *facts: object) -> None:
     check_spark_is_used([each for each in facts if each], options, kb._program)
 
 
-def _read(
-    kb: KnowledgeBase,
-    facts: object,
-    in_text: tuple[Atom, ...],
-    report: Reporter,
-    account: ReadReport,
-) -> EncodedFacts:
-    if facts is None and not in_text:
-        return EncodedFacts(account)
-    program = Program((), in_text, kb._program.declarations, kb._program.prefixes)
-    with nullcontext() if _are_few(facts) else delivered():
-        return read_facts(
-            program,
-            facts,
-            kb._options,
-            kb._dictionary,
-            report,
-            arities=_arities(kb),
-            account=account,
-        )
+class _Reading(NamedTuple):
+    """What reading the facts of an update needs beside them."""
+
+    kb: KnowledgeBase
+    report: Reporter
+    account: ReadReport
+    warned: Warned
+
+    def read(self, facts: object, in_text: tuple[Atom, ...]) -> EncodedFacts:
+        """Return the facts, and those in the text of rules that come or go."""
+        kb = self.kb
+        if facts is None and not in_text:
+            return EncodedFacts(self.account)
+        program = Program((), in_text, kb._program.declarations, kb._program.prefixes)
+        with nullcontext() if _are_few(facts) else delivered():
+            return read_facts(
+                program,
+                facts,
+                kb._options,
+                kb._dictionary,
+                self.report,
+                self.warned,
+                arities=_arities(kb),
+                account=self.account,
+            )
 
 
 def _arities(kb: KnowledgeBase) -> Mapping[str, set[int]]:

@@ -24,17 +24,19 @@ from stratalog.pipeline.files import ReadOptions, ReadReport
 from stratalog.plan.program import predicates_of
 from stratalog.plan.rules import Plan
 from stratalog.plan.triples import is_triple_shaped
+from stratalog.runtime.telling import Warned
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def read_facts(
+def read_facts(  # noqa: PLR0913  # what the program says, where numbers go, who is told
     program: Program,
     facts: object,
     options: Options,
     dictionary: Dictionary,
     report: Reporter,
+    warned: Warned,
     *,
     arities: Mapping[str, set[int]] | None = None,
     account: ReadReport | None = None,
@@ -47,6 +49,7 @@ def read_facts(
     if arities is None:
         arities = arities_of(predicates_of(program))
     choice = choose_reader(facts, options, program.prefixes)
+    warned.tell(choice.warnings)
     spark = _start_spark(options, report) if choice.by_spark else None
     report("read", "facts")
     watch = _ReadWatch(report)
@@ -63,7 +66,7 @@ def read_facts(
     with nullcontext() if outer is None else _watched(outer, dictionary, account):
         encoded = read_all(facts, context, spark)
         _add_program_facts(program.facts, encoded, dictionary)
-    encoded.warnings[:0] = choice.warnings
+    warned.tell(encoded.warnings)
     watch.finish(encoded, dictionary, by_spark=choice.by_spark)
     return encoded
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stratalog.errors import ProgramError
-from stratalog.lang.check import check
+from stratalog.errors import ProgramError, StratalogWarning
+from stratalog.lang.check import check, doubtful_rules
 from stratalog.lang.parse import merge, parse_file, parse_program
 from stratalog.lang.printer import show
 from stratalog.lang.syntax import Atom, Program, Rule
@@ -49,7 +49,8 @@ class Edit:
     is_edited: bool = False  # rules or declarations are others than before
     inserted: tuple[Atom, ...] = ()  # facts in the text of what was added
     deleted: tuple[Atom, ...] = ()  # facts in the text of what was removed
-    warnings: tuple[str, ...] = ()
+    rules: tuple[Rule, ...] = ()  # those that are new
+    warnings: tuple[StratalogWarning, ...] = ()  # about these
 
 
 def edit_program(program: Program, add: object, remove: object) -> Edit:
@@ -61,15 +62,16 @@ def edit_program(program: Program, add: object, remove: object) -> Edit:
         for text in (add, remove)
     )
     rules = _without(program.rules, removed.rules)
-    rules += tuple(rule for rule in dict.fromkeys(added.rules) if rule not in rules)
+    new = tuple(rule for rule in dict.fromkeys(added.rules) if rule not in rules)
+    rules += new
     declared = dict.fromkeys((*program.declarations, *added.declarations))
     prefixes = dict((*added.prefixes, *program.prefixes))
     edited = replace(
         program, rules=rules, declarations=tuple(declared), prefixes=tuple(prefixes.items())
     )
-    warnings = tuple(str(warning) for warning in check(edited))
+    check(edited)
     is_edited = (rules, tuple(declared)) != (program.rules, program.declarations)
-    return Edit(edited, is_edited, added.facts, removed.facts, warnings)
+    return Edit(edited, is_edited, added.facts, removed.facts, new, tuple(doubtful_rules(new)))
 
 
 def _without(rules: tuple[Rule, ...], removed: tuple[Rule, ...]) -> tuple[Rule, ...]:

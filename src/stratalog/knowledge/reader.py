@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from stratalog.errors import EngineError
+from stratalog.errors import EngineError, StratalogWarning
 from stratalog.knowledge.options import Options
-from stratalog.lang.names import table_name
+from stratalog.lang.names import split_arity, table_name
 from stratalog.lang.syntax import Declaration
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.facts import EncodedFacts
@@ -67,7 +67,7 @@ class Choice:
     """Whether Spark reads the files, and what to say about it."""
 
     by_spark: bool = False
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[StratalogWarning, ...] = ()
 
 
 class _AnyFormat(Finder):
@@ -96,12 +96,14 @@ def choose_reader(
         told = (
             f"{size >> 20:,} MB are read by one process, because some rows of a table are deleted"
         )
-        return Choice(warnings=(f"{told}\n  help: rewrite the table's files without them",))
+        advice = "rewrite the table's files without them"
+        return Choice(warnings=(StratalogWarning("W323", told, help=advice),))
     from stratalog.spark.versions import has_supported
 
     if not has_supported():
         told = f"{size >> 20:,} MB are read by one process, because PySpark 4 is not installed"
-        return Choice(warnings=(f'{told}\n  help: pip install "stratalog[spark]"',))
+        advice = 'pip install "stratalog[spark]"'
+        return Choice(warnings=(StratalogWarning("W322", told, help=advice),))
     return Choice(by_spark=True)
 
 
@@ -217,3 +219,17 @@ def parts(facts: object, prefixes: Sequence[tuple[str, str]]) -> Iterator[object
             yield from parts(each, prefixes)
     else:
         yield facts
+
+
+def names_given(facts: object, prefixes: Sequence[tuple[str, str]]) -> set[str]:
+    """Return the names of predicates for which rows or files were given, whatever these hold."""
+    named: set[str] = set()
+    for part in parts(facts, prefixes):
+        if isinstance(part, tuple):
+            name, path = part
+            if name is None and isinstance(path, str):
+                name = Finder(prefixes, []).split(path)[0]
+            named |= {name} if name else set()
+        elif isinstance(part, Mapping):
+            named |= {table_name(key, prefixes) for key in part}
+    return {split_arity(name)[0] for name in named}

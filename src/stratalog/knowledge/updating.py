@@ -17,16 +17,19 @@ from stratalog.knowledge import persist
 from stratalog.knowledge.accounts import Totals, profile_of, run_account, totals
 from stratalog.knowledge.adapters import Encoded
 from stratalog.knowledge.changes import ChangedFacts, ChangedTables, Changes, visible_facts
-from stratalog.knowledge.editing import edit_rules
+from stratalog.knowledge.doubts import new_rules_never_joining
+from stratalog.knowledge.editing import edit_rules, undefined
 from stratalog.knowledge.given import Wish, read_given, without
 from stratalog.knowledge.guard import whole
 from stratalog.knowledge.maintaining import maintain
 from stratalog.knowledge.options import check_options
 from stratalog.knowledge.programs import edit_program
 from stratalog.knowledge.progress import Reporter, reporter
+from stratalog.knowledge.reader import names_given
 from stratalog.knowledge.transaction import Told, Transaction
 from stratalog.lang.syntax import Predicate
 from stratalog.pipeline.manifest import JSON
+from stratalog.runtime.telling import Warned
 
 if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase
@@ -130,7 +133,13 @@ class _Done:
         self._phases: dict[str, float] = {}
         self._before, self._shown = totals(kb), kb.names()
         self._edit = edit_program(kb._program, wish.add_rules, wish.remove_rules)
-        self._given = read_given(kb, wish, self._edit, report)
+        self._warned = Warned()
+        self._warned.tell(self._edit.warnings)
+        self._given = read_given(kb, wish, self._edit, report, self._warned)
+        if self._edit.rules:
+            named = names_given(wish.insert, kb._program.prefixes)
+            self._warned.tell(undefined(kb, self._edit, self._given, named))
+            self._warned.tell(new_rules_never_joining(kb, self._edit, self._given.insert))
         self._end("read")
 
     def reason(self, transaction: Transaction) -> None:
@@ -187,7 +196,7 @@ class _Done:
         costs = host.derivations() if outcome.is_whole else host.recent_derivations()
         self._profile = profile_of(kb._plan, costs)
         derivations = sum(n for n, _, _ in costs.values())
-        warnings, report = self._given.warnings, self._given.report
+        warnings, report = self._warned.texts, self._given.report
         kb.report = report
         kb._run = {
             "maintenance": self._wish.maintenance,

@@ -6,11 +6,10 @@ import difflib
 import re
 from collections.abc import Collection, Iterable, Iterator
 
-from stratalog.errors import ProgramError
+from stratalog.errors import ProgramError, StratalogWarning
 from stratalog.lang.builtins import FUNCTIONS
 from stratalog.lang.check_patterns import PATTERNS, pattern_mistake
-from stratalog.lang.diagnostics import Warning as ProgramWarning
-from stratalog.lang.diagnostics import mistake
+from stratalog.lang.diagnostics import caution, mistake
 from stratalog.lang.expressions import OPERATORS
 from stratalog.lang.names import show_name
 from stratalog.lang.printer import show
@@ -46,7 +45,7 @@ Prefixes = tuple[tuple[str, str], ...]
 MOST_SUGGESTIONS = 3
 
 
-def check(program: Program) -> list[ProgramWarning]:
+def check(program: Program) -> list[StratalogWarning]:
     """Return the program's warnings; raise its first error in the order of the text."""
     findings = _Findings(program)
     for rule in program.rules:
@@ -54,17 +53,22 @@ def check(program: Program) -> list[ProgramWarning]:
     _check_declarations(program.declarations, findings)
     _check_arities(program, findings)
     findings.raise_first()
-    return [warning for rule in program.rules for warning in _unused_locals(rule, rule.body)]
+    return doubtful_rules(program.rules)
+
+
+def doubtful_rules(rules: Iterable[Rule]) -> list[StratalogWarning]:
+    """Return the warnings about each rule by itself."""
+    return [warning for rule in rules for warning in _unused_locals(rule, rule.body)]
 
 
 def undefined_predicates(
     program: Program, known: Collection[Predicate] = ()
-) -> list[ProgramWarning]:
+) -> list[StratalogWarning]:
     """Return a warning for each body predicate that no rule, no fact and nothing `known` gives."""
     heads = {head.predicate for rule in program.rules for head in _head_atoms(rule)}
     defined = heads | {fact.predicate for fact in program.facts} | set(known)
     seen = {TRIPLE} | defined
-    warnings: list[ProgramWarning] = []
+    warnings: list[StratalogWarning] = []
     for rule in program.rules:
         for atom in _body_atoms(rule.body):
             if atom.predicate in seen or (TRIPLE in defined and _is_triple(atom.predicate)):
@@ -320,14 +324,14 @@ def _declaration_mistakes(declaration: Declaration) -> Iterator[tuple[str, str]]
 # Warnings
 
 
-def _unused_locals(rule: Rule, body: Iterable[Literal]) -> Iterator[ProgramWarning]:
+def _unused_locals(rule: Rule, body: Iterable[Literal]) -> Iterator[StratalogWarning]:
     for literal in body:
         if not isinstance(literal, Negation):
             continue
         inside = frozenset().union(*map(visible, literal.body))
         for variable in literal.local:
             if variable not in inside:
-                yield ProgramWarning(
+                yield caution(
                     "W303",
                     f"?{variable.name} stands after EXISTS, but not in what follows",
                     literal.place,
@@ -343,7 +347,7 @@ def _is_triple(predicate: Predicate) -> bool:
 
 def _undefined(
     rule: Rule, atom: Atom, defined: Collection[Predicate], prefixes: Prefixes
-) -> ProgramWarning:
+) -> StratalogWarning:
     name = show_name(atom.predicate.name, prefixes)
     arities = sorted(other.arity for other in defined if other.name == atom.predicate.name)
     close = difflib.get_close_matches(
@@ -357,4 +361,4 @@ def _undefined(
         advice = f"give facts for {name}, or correct its name; until then the atom matches nothing"
     arity = atom.predicate.arity
     message = f"{name} with {_count(arity, arity)} has no facts and no rules"
-    return ProgramWarning("W301", message, *_spot(rule, atom.place, name), advice)
+    return caution("W301", message, *_spot(rule, atom.place, name), advice)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from typing import TypeVar
 
-from stratalog.errors import ProgramError
+from stratalog.errors import ProgramError, StratalogWarning
 from stratalog.lang.syntax import Place
 
 _WINDOW = 100  # characters of a long line that are shown around the place
@@ -18,18 +18,7 @@ _PIECE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Warning:  # noqa: A001  # the word that users know
-    """Something that is probably not meant, but has a meaning."""
-
-    code: str
-    message: str
-    place: Place | None = field(default=None, compare=False)
-    source: str | None = None
-    help: str | None = None
-
-    def __str__(self) -> str:
-        return str(mistake(self.code, self.message, self.place, self.source, self.help))
+_Kind = TypeVar("_Kind", ProgramError, StratalogWarning)
 
 
 def mistake(
@@ -40,12 +29,34 @@ def mistake(
     help: str | None,  # noqa: A002  # the word that the message prints
 ) -> ProgramError:
     """Return the error at `place`, whose column counts in `source`; long lines are cut."""
+    return _placed(ProgramError, code, message, place, source, help)
+
+
+def caution(
+    code: str,
+    message: str,
+    place: Place | None,
+    source: str | None,
+    help: str | None,  # noqa: A002
+) -> StratalogWarning:
+    """Return the warning at `place`, shown as a mistake is."""
+    return _placed(StratalogWarning, code, message, place, source, help)
+
+
+def _placed(
+    kind: type[_Kind],
+    code: str,
+    message: str,
+    place: Place | None,
+    source: str | None,
+    help: str | None,  # noqa: A002
+) -> _Kind:
     if place is None:
-        return ProgramError(code, message, source=source, help=help)
+        return kind(code, message, source=source, help=help)
     caret = place.column
     if source is not None:
         source, caret = _window(source, caret)
-    return ProgramError(
+    return kind(
         code,
         message,
         path=place.path,

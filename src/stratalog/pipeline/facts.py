@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from stratalog.errors import StratalogWarning
 from stratalog.lang.syntax import Predicate
 from stratalog.pipeline.files import ReadReport
 
@@ -35,7 +36,7 @@ class EncodedFacts:
 
     def __init__(self, report: ReadReport | None = None) -> None:
         self.report = ReadReport() if report is None else report
-        self.warnings: list[str] = []
+        self.warnings: list[StratalogWarning] = []
         self._relations: dict[Predicate, _Relation] = {}
 
     def add(

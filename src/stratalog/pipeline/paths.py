@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from stratalog.errors import DataError, ProgramError
+from stratalog.errors import DataError, ProgramError, StratalogWarning
 from stratalog.lang.names import predicate_name, table_name
 from stratalog.pipeline.files import COMPRESSIONS, FORMATS
 from stratalog.pipeline.lakes import (
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 RDF_FORMATS = frozenset({"nt", "nq", "ttl", "trig", "rdf"})
 NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+NAME_FOLDER = "name the folder itself, if its files are meant"
+MOVE = "name data files by their format, such as .csv, and keep others elsewhere"
+COPY = "copy what it gives into a file, if that is meant"
 _GIVEN = re.compile(r"(?P<name>(?:<[^>]*>|[^<=][^=]*?)(?P<arity>/[0-9]+)?)=")
 _REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
@@ -48,7 +51,9 @@ class Finder:
 
     formats = frozenset(FORMATS.values()) - {"orc"}
 
-    def __init__(self, prefixes: Sequence[tuple[str, str]], warnings: list[str]) -> None:
+    def __init__(
+        self, prefixes: Sequence[tuple[str, str]], warnings: list[StratalogWarning]
+    ) -> None:
         self.prefixes = prefixes
         self.warnings = warnings
         self._enclosing = Enclosing()
@@ -119,16 +124,22 @@ class Finder:
         found = False
         for path in _visible(folder):
             if path.is_dir() and not (_is_table(path) or lake_of(path)):
-                self.warnings.append(f"{path}: passed over, a folder in a folder of data files")
+                self._pass_over(path, "a folder in a folder of data files", NAME_FOLDER)
             elif not (path.is_file() or path.is_dir()):
-                self.warnings.append(f"{path}: passed over, it is no ordinary file")
+                self._pass_over(path, "no ordinary file", COPY)
             elif path.is_file() and _format(path) is None:
-                self.warnings.append(f"{path}: passed over, its name does not tell a known format")
+                self._pass_over(path, "its name does not tell a known format", MOVE)
             else:
                 found = True
                 yield from self._existing(path, name)
         if not found:
-            self.warnings.append(f"{folder}: there are no data files in this folder")
+            told = "there are no data files in this folder"
+            advice = "check its name, and those of the files in it"
+            self.warnings.append(StratalogWarning("W321", told, path=str(folder), help=advice))
+
+    def _pass_over(self, path: Path, why: str, advice: str) -> None:
+        told = f"passed over: {why}"
+        self.warnings.append(StratalogWarning("W320", told, path=str(path), help=advice))
 
     def _lake(
         self, path: Path, kind: str, name: str | None, version: str | None = None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from stratalog.errors import DataError, ProgramError
+from stratalog.errors import DataError, ProgramError, StratalogWarning
 from stratalog.lang.names import predicate_name, table_name
 from stratalog.pipeline.files import FORMATS
 from stratalog.pipeline.paths import DataFile, Finder, is_remote
@@ -34,7 +34,10 @@ class SparkFinder(Finder):
     formats = frozenset(FORMATS.values())
 
     def __init__(
-        self, spark: SparkSession, prefixes: Sequence[tuple[str, str]], warnings: list[str]
+        self,
+        spark: SparkSession,
+        prefixes: Sequence[tuple[str, str]],
+        warnings: list[StratalogWarning],
     ) -> None:
         super().__init__(prefixes, warnings)
         self._spark = spark

@@ -1,6 +1,7 @@
 import json
 import os
 import re
+import warnings
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,25 @@ def test_warnings_are_printed_once_each(command):
     done = command("materialise", "odd.dlog", "-q")
     assert done.status == 0
     assert done.err.count("warning: W301") == 1
+
+
+def test_a_misspelt_name_is_told_with_what_was_meant(command, store):
+    for arguments in (("materialise", "rules.dlog"), ("update", store, "--insert")):
+        done = command(*arguments, "egde=edge.csv", "-q")
+        assert done.status == 0
+        assert done.out == ""
+        assert done.err.startswith("warning: W304: there are facts ")
+        assert "did you mean edge?" in done.err
+
+
+def test_warnings_of_others_are_printed_as_usual(command, monkeypatch):
+    def undefined(*_):
+        warnings.warn("by somebody else", DeprecationWarning, stacklevel=1)
+        return []
+
+    monkeypatch.setattr("stratalog.knowledge.build.undefined_predicates", undefined)
+    with pytest.warns(DeprecationWarning, match="by somebody else"):
+        command("materialise", "rules.dlog", "edge.csv", "-q")
 
 
 def test_a_first_line_is_a_header_when_asked(command):

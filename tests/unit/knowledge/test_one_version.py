@@ -271,7 +271,8 @@ def test_a_store_is_opened_again_with_every_option_but_those_it_was_made_with():
 
 
 def test_none_says_nothing_where_the_store_says_something(tmp_path):
-    sl.materialise(RULES, store=tmp_path / "kb", keep=3, max_digits=9_000, progress=False)
+    facts = {"a": [], "b": []}
+    sl.materialise(RULES, facts, store=tmp_path / "kb", keep=3, max_digits=9_000, progress=False)
     kb = sl.open(tmp_path / "kb", keep=None, max_digits=None, progress=False)
     assert (kb._options.keep, kb._options.max_digits) == (3, 9_000)
 

@@ -1,6 +1,6 @@
 """Every option changes something: what is seen with it differs from what is seen without it."""
 
-import logging
+import warnings
 from dataclasses import fields
 from pathlib import Path
 
@@ -37,7 +37,7 @@ def made(facts=EDGES, program=PATHS, **options):
 def reopened(facts=EDGES, program=PATHS, **options):
     """Return the same by way of a store that is opened with the options and updated."""
     folder = f"opened-{len(list(Path().glob('opened-*')))}"
-    sl.materialise(program, store=folder)
+    sl.materialise(program, {"edge": []}, store=folder)
     try:
         kb = sl.open(folder, **options)
         kb.update(insert=facts)
@@ -72,13 +72,10 @@ def equality(make):
 
 
 def _warnings(make, **given):
-    told = []
-    handler = logging.Handler()
-    handler.emit = lambda record: told.append(record.getMessage())
-    logging.getLogger("stratalog").addHandler(handler)
-    make(program=LINKS, **given)
-    logging.getLogger("stratalog").removeHandler(handler)
-    return told
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        make(program=LINKS, **given)
+    return [each.message.code for each in told]
 
 
 def joins(make):
@@ -86,7 +83,7 @@ def joins(make):
 
 
 def graphs(make):
-    bases = [make(["quads.nq"], **given) for given in ({}, {"graphs": "keep"})]
+    bases = [make(["quads.nq"], program="", **given) for given in ({}, {"graphs": "keep"})]
     return [kb.predicates() for kb in bases]
 
 

@@ -107,6 +107,7 @@ def test_threads_may_ask_the_same_base_at_once():
     assert wrong == []
 
 
+@pytest.mark.filterwarnings("ignore:W301")  # nothing is a subproperty here
 @pytest.mark.parametrize(
     "text", [":met(?y, ?x) :- :knows(?x, ?y)", "[?y, :met, ?x] :- :knows(?x, ?y)"]
 )

@@ -287,7 +287,7 @@ def test_whatever_stops_an_update_leaves_all_as_it_was(kb, error, monkeypatch):
 
 def test_limits_stop_an_update_and_nothing_is_changed(engine):
     program = "n(?y) :- n(?x), go(?x), BIND(?x + 1 AS ?y) . go(?x) :- n(?x), on() ."
-    kb = sl.materialise(program, {"n": [(0,)]}, engine=engine, max_facts=50)
+    kb = sl.materialise(program, {"n": [(0,)], "on": []}, engine=engine, max_facts=50)
     before = state(kb)
     with pytest.raises(sl.EngineError, match="E103"):
         kb.update(insert={"on": [()]})
@@ -297,7 +297,8 @@ def test_limits_stop_an_update_and_nothing_is_changed(engine):
 def test_an_endless_recursion_is_noticed(engine, monkeypatch):
     monkeypatch.setattr(maintaining, "MOST_ROUNDS_WITH_BIND", 20)
     monkeypatch.setattr("stratalog.knowledge.rounds.MOST_ROUNDS_WITH_BIND", 20)
-    kb = sl.materialise("n(?y) :- n(?x), on(), BIND(?x + 1 AS ?y) .", engine=engine)
+    program = "n(?y) :- n(?x), on(), BIND(?x + 1 AS ?y) ."
+    kb = sl.materialise(program, {"on": []}, engine=engine)
     for edit in ({}, {"add_rules": "n(?y) :- n(?x), on(), BIND(?x + 2 AS ?y) ."}):
         with pytest.raises(sl.EngineError, match="E104"):
             kb.update(insert={"on": [()], "n": [(0,)]}, **edit)
@@ -520,7 +521,7 @@ def test_a_store_keeps_predicates_that_only_a_table_without_rows_told_of(tmp_pat
 
 
 def test_a_store_of_rules_alone_takes_its_first_facts_later(tmp_path):
-    sl.materialise(PATHS, {}, store=tmp_path / "kb").close()
+    sl.materialise(PATHS, {"edge": []}, store=tmp_path / "kb").close()
     kb = sl.open(tmp_path / "kb")
     assert kb.update(insert={"edge": [("a", "b"), ("b", "c")]}).sizes() == {
         "edge": (2, 0),

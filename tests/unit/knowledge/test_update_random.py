@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +17,9 @@ from stratalog.lang.syntax import TRIPLE, Atom, Predicate, Program
 from stratalog.lang.values import python_value
 from stratalog.pipeline import commit
 from tests import signatures, strategies
+
+pytestmark = pytest.mark.filterwarnings("ignore::stratalog.StratalogWarning")
+"""Random programs read predicates without facts, and join what never matches."""
 
 ALGORITHMS = ("auto", "counting", "dred", "dred-c", "bf", "bf-c", "rematerialise")
 Facts = set[Atom]

@@ -42,7 +42,8 @@ def test_a_closure_of_a_predicate_of_a_failed_update_is_made_anew(algorithm):
     with pytest.raises(sl.StratalogError, match="E103"):
         kb.update(add_rules=CLOSURE, insert=chain, maintenance=algorithm)
     assert kb.predicates() == ["a"]
-    kb.update(add_rules="c(?u, ?v) :- d(?u, ?v) ." + CLOSURE, maintenance=algorithm)
+    rules = "c(?u, ?v) :- d(?u, ?v) ." + CLOSURE
+    kb.update(add_rules=rules, insert={"d": []}, maintenance=algorithm)
     kb.update(insert={"d": [(1, 2)], "b": [("x", "y")]}, maintenance=algorithm)
     kb.update(insert={"b": [("y", "z")]}, maintenance=algorithm)
     assert (set(kb["b"]), set(kb["c"])) == (PAIRS, {(1, 2)})

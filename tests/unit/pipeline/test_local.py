@@ -113,7 +113,8 @@ def test_unknown_files_in_a_folder_are_passed_over_with_a_warning(tmp_path):
     write(tmp_path / "deep" / "b.csv", "2\n")
     found = read_paths([tmp_path], dictionary=Dictionary())
     assert [each.name for each in found.predicates()] == ["a"]
-    assert len(found.warnings) == 2
+    assert [warning.code for warning in found.warnings] == ["W320", "W320"]
+    assert [Path(warning.path).name for warning in found.warnings] == ["deep", "notes.md"]
 
 
 def test_what_cannot_be_read_is_named(tmp_path):

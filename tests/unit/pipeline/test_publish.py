@@ -155,7 +155,7 @@ def test_a_predicate_without_arguments_has_a_row_if_it_holds(root):
 
 
 def test_an_empty_predicate_is_a_file_without_rows(root):
-    sl.materialise(PATHS, {}).publish(root)
+    sl.materialise(PATHS, {"edge": []}).publish(root)
     assert read(root / "path" / "version=1").num_rows == 0
     assert index(root)["path"]["versions"] == {"1": 0}
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-import stratalog
-from tests.golden.test_golden import HERE, expected, relations
+from tests.golden.test_golden import HERE, expected, materialise, relations
 
 SAMPLE = ("aggregates", "arities", "exact_sums", "negation_existential", "triple_atoms")
 
@@ -20,8 +19,8 @@ def test_facts_and_counts_are_those_of_the_columnar_engine(spark: Any, name: str
     path = HERE / f"{name}.dlog"
     facts = path.with_suffix("") / "facts"
     data = sorted(facts.iterdir()) if facts.is_dir() else []
-    kb = stratalog.materialise(path, data, engine="spark", spark=spark)
+    kb = materialise(path, data, "spark", spark=spark)
     assert relations(kb) == expected(path.with_suffix("") / "expected")
-    other = stratalog.materialise(path, data, engine="columnar")
+    other = materialise(path, data, "columnar")
     assert kb._counts() == other._counts()
     assert kb.stats["derivations"] == other.stats["derivations"]

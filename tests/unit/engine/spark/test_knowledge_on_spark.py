@@ -126,9 +126,10 @@ def test_facts_that_do_not_fit_go_to_spark(spark: Any):
 def test_a_full_memory_begins_again_on_spark(spark: Any):
     program = "p(?x, ?y) :- n(?x), n(?y) ."
     facts = {"n": [(i,) for i in range(400)]}
-    kb = stratalog.materialise(
-        program, facts, engine="auto", spark=spark, memory=1_000_000, spill="spark"
-    )
+    with pytest.warns(stratalog.StratalogWarning, match="W311"):
+        kb = stratalog.materialise(
+            program, facts, engine="auto", spark=spark, memory=1_000_000, spill="spark"
+        )
     assert kb.stats["engine"] == "spark"
     told = [warning for warning in kb.stats["warnings"] if warning.startswith("W311")]
     assert "400 explicit facts, 0 MiB were estimated" in told[0]
