@@ -48,6 +48,12 @@ class StratalogError(Exception):
             lines.append(f"  help: {self.help}")
         return "\n".join(lines)
 
+    def _render_traceback_(self) -> list[str]:
+        """Return what IPython shows instead of a traceback; the name is IPython's."""
+        from stratalog.tracebacks import short_traceback
+
+        return short_traceback(self)
+
 
 class ProgramError(StratalogError):
     """The program is wrong: S1xx syntax, S2xx meaning, S3xx stratification."""
@@ -63,3 +69,11 @@ class StoreError(StratalogError):
 
 class EngineError(StratalogError):
     """The engine stopped: E1xx memory, time, cancellation, limits."""
+
+
+class StratalogWarning(UserWarning):
+    """Something that is probably not meant; `str(warning)` is the whole message."""
+
+    def __init__(self, text: str) -> None:
+        self.code = text.partition(":")[0]
+        super().__init__(_printable(text))

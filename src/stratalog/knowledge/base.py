@@ -14,7 +14,7 @@ import numpy as np
 from stratalog.errors import DataError, StoreError, StratalogError
 from stratalog.facts.labels import E, I
 from stratalog.facts.sets import FactSet
-from stratalog.knowledge import accounts, asking, frames, persist, streaming, updating
+from stratalog.knowledge import accounts, asking, frames, persist, planned, streaming, updating
 from stratalog.knowledge.absent import BusyHost, ClosedHost
 from stratalog.knowledge.adapters import Host, Ids
 from stratalog.knowledge.amounts import duration
@@ -27,7 +27,7 @@ from stratalog.knowledge.turns import Turns
 from stratalog.knowledge.values import check_limit, check_path, check_text, no_copies
 from stratalog.knowledge.view import RelationView
 from stratalog.lang.effort import digits_up_to
-from stratalog.lang.names import predicate_name, show_name, split_arity
+from stratalog.lang.names import PREDECLARED, predicate_name, show_name, split_arity
 from stratalog.lang.syntax import TRIPLE, Declaration, Predicate, Program
 from stratalog.lang.values import term_of
 from stratalog.pipeline.dictionary import Dictionary
@@ -64,6 +64,7 @@ class KnowledgeBase:
         self._options = options
         self._given = reopening(options)  # those that its caller gave, not its store
         self._origins = dict(origins)
+        self._data_prefixes: dict[str, str] = {}  # of Turtle and TriG; "" where files differ
         self._mentioned = predicates_of(program)
         self._turns = Turns()
         self._lock = self._turns.engine
@@ -201,7 +202,7 @@ class KnowledgeBase:
         """Return the predicate that a user names."""
         wanted, arity = split_arity(name)
         with self._lock:
-            spelled, visible = predicate_name(wanted, self._program.prefixes), self.visible()
+            spelled, visible = predicate_name(wanted, self.prefixes()), self.visible()
             found = [p for p in visible if p.name == spelled and arity in {"", str(p.arity)}]
         if len(found) == 1:
             return found[0]
@@ -210,6 +211,15 @@ class KnowledgeBase:
             raise DataError(SEVERAL_ARITIES, f"{name} has several arities", help=f"write {choices}")
         known = ", ".join(self.predicates()[:12])
         raise DataError("D320", f"there is no predicate {name}", help=f"known predicates: {known}")
+
+    def prefixes(self) -> list[tuple[str, str]]:
+        """Return the prefixes that questions may use: the program's, and those of data files."""
+        of_data = {
+            name: iri
+            for name, iri in self._data_prefixes.items()
+            if iri and name not in PREDECLARED
+        }
+        return list({**of_data, **dict(self._program.prefixes)}.items())
 
     def _read(self, predicate: Predicate, described: FactSet) -> tuple[list[Ids], int]:
         with self._lock, listing(self, predicate):  # another thread may be updating
@@ -256,6 +266,9 @@ class KnowledgeBase:
         """Return the answers to a body (columns: its variables) or a rule (columns: its head)."""
         with self._turns.touching(), whole(self, "answering a query"):
             return asking.answers(self, text)
+
+    explain = planned.explain
+    classes = planned.classes
 
     def set_timeout(self, seconds: float | None) -> None:
         """Stop queries that take longer; None is no limit."""
