@@ -22,6 +22,7 @@ from stratalog.knowledge.guard import listing, whole
 from stratalog.knowledge.maintenance import Maintenance
 from stratalog.knowledge.options import Options, reopening
 from stratalog.knowledge.reading import Reading, take
+from stratalog.knowledge.terminal import visible
 from stratalog.knowledge.triples import Triples
 from stratalog.knowledge.turns import Turns
 from stratalog.knowledge.values import check_limit, check_path, check_text, no_copies
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from stratalog.pipeline.store import Store, VersionInfo
 
 SEVERAL_ARITIES = "D321"
+MOST_SHOWN = 50  # predicates in a notebook
 
 
 class KnowledgeBase:
@@ -367,16 +369,14 @@ class KnowledgeBase:
     def _repr_html_(self) -> str:
         from html import escape
 
+        from stratalog.knowledge.table_html import rows_html
+
         with self._lock:
-            told, sizes = (
-                repr(self),
-                [(self.name_of(p), self.count(p)) for p in self.visible()[:50]],
-            )
-        rows = "".join(
-            f"<tr><td>{escape(name)}</td><td style='text-align:right'>{size:,}</td></tr>"
-            for name, size in sizes
-        )
-        return f"{escape(told)}<table><tr><th>predicate</th><th>facts</th></tr>{rows}</table>"
+            told, known = repr(self), self.visible()
+            sizes = [(self.name_of(p), self.count(p)) for p in known[:MOST_SHOWN]]
+        rows = ((visible(name), f"{size:,}") for name, size in sizes)
+        more = f"... and {len(known) - MOST_SHOWN:,} more" if len(known) > MOST_SHOWN else ""
+        return escape(told) + rows_html(("predicate", "facts"), rows, ("left", "right"), more)
 
 
 def _chosen(only: str | None) -> FactSet:

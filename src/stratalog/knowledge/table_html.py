@@ -39,7 +39,7 @@ def rows_html(
     body = "".join(_row("td", row, sides) for row in rows)
     return (
         f'<div style="overflow-x:auto"><table><thead>{head}</thead><tbody>{body}</tbody></table>'
-        f"</div><div>{escape(told)}</div>"
+        "</div>" + (f"<div>{escape(told)}</div>" if told else "")
     )
 
 
