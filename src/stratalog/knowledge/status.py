@@ -97,8 +97,12 @@ class NotebookLine:
         if lines == self._shown:
             return
         self._shown = list(lines)
-        text = "\n".join(visible(line) for line in lines)
-        shown = {"text/plain": text, "text/html": f"<pre>{escape(text)}</pre>"}
+        texts = [visible(line) for line in lines]
+        html = "<br>".join(escape(text) for text in texts)
+        shown = {
+            "text/plain": "\n".join(texts),
+            "text/html": f'<div style="opacity:.7">{html}</div>',
+        }
         if self._handle is not None:
             self._handle.update(shown, raw=True)
             return
