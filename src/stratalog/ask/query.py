@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from itertools import count
 
 from stratalog.errors import ProgramError
@@ -108,17 +109,21 @@ def _refuse_unknown(rules: Sequence[PlannedRule], text: str, vocabulary: Vocabul
             continue
         same = sorted(p.arity for p in vocabulary.predicates if p.name == predicate.name)
         hint = f"it has arity {same[0]}, not {predicate.arity}" if same else None
-        hint = hint or call_for(atom) or _known(vocabulary)
+        hint = hint or call_for(atom) or _known(predicate.name, vocabulary)
         shown = f"{predicate.name}({', '.join('?' for _ in range(predicate.arity))})"
         place = atom.place
         source = text if place is None else text.split("\n")[place.line - 1]
         raise mistake("S192", f"unknown predicate {shown}", place, source, hint)
 
 
-def _known(vocabulary: Vocabulary) -> str:
+def _known(name: str, vocabulary: Vocabulary) -> str:
     names = sorted({p.name for p in vocabulary.predicates if not p.name.startswith("$")})
+    if not names:
+        return "there are no facts and no rules"
     shown = ", ".join(names[:8]) + (" ..." if len(names) > 8 else "")  # noqa: PLR2004
-    return f"known predicates: {shown}" if names else "there are no facts and no rules"
+    close = get_close_matches(name, names, 1)
+    meant = f"did you mean {close[0]}? " if close else ""
+    return f"{meant}known predicates: {shown}"
 
 
 def _column_names(args: tuple[Argument, ...]) -> tuple[str, ...]:

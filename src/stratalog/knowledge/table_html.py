@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 ROWS = 50
 """Rows of a table in a notebook."""
 
-SHOWN, LONGEST = 100, 1_000
-"""Characters of a value that are shown, and that are sent at all."""
+FOLDED, SHOWN, LONGEST = 40, 100, 1_000
+"""Characters of a value from which it may take several lines, is cut, and is not sent at all."""
+
+_SHORT, _LONG = "white-space:nowrap", "min-width:20em"
 
 
 def table_html(table: pa.Table) -> str:
@@ -50,6 +52,7 @@ def _row(tag: str, texts: Sequence[str], sides: Sequence[str]) -> str:
 
 def _cell(tag: str, text: str, side: str) -> str:
     """Return a cell; what is cut can be read by pointing at it."""
+    style = f"text-align:{side};{_LONG if len(text) > FOLDED else _SHORT}"
     title = f' title="{escape(text[:LONGEST])}"' if len(text) > SHOWN else ""
     shown = text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
-    return f'<{tag} style="text-align:{side}"{title}>{escape(shown)}</{tag}>'
+    return f'<{tag} style="{style}"{title}>{escape(shown)}</{tag}>'

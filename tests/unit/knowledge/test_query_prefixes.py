@@ -100,3 +100,10 @@ def test_an_unknown_predicate_is_shown_in_its_line_of_the_query(kb):
         kb.query("PREFIX e: <http://p/>\n  e:knows(?x, ?y),   e:likes(?x, ?y)")
     error = caught.value
     assert (error.line, error.column, error.source[error.caret - 1 :]) == (2, 22, "e:likes(?x, ?y)")
+
+
+def test_a_misspelt_predicate_is_told_the_one_that_is_meant():
+    kb = sl.materialise("reach(1, 2) .", engine="reference")
+    with pytest.raises(sl.ProgramError, match="S192") as caught:
+        kb.query("reaches(?x, ?y)")
+    assert caught.value.help == "did you mean reach? known predicates: reach"

@@ -29,7 +29,7 @@ def test_values_are_written_as_the_rule_language_writes_them():
     html = table_html(table)
     for text in ("true", "7", "2026-01-02", ""):
         assert f">{text}</td>" in html
-    assert '<td style="text-align:right">7</td>' in html
+    assert '<td style="text-align:right;' in html
 
 
 def test_many_rows_and_long_values_are_cut_and_told():
