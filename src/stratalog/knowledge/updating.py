@@ -151,7 +151,7 @@ class _Done:
         self._removed = self._visible(self._outcome.removed)
         self._note_facts()
         self._note_run()
-        told = f"+{_size(self._added):,} -{_size(self._removed):,} facts"
+        told = f"+{kb._run['added']:,} -{kb._run['removed']:,} facts"
         self._report.finish("reason", told, self._phases["reason"])
 
     def _end(self, phase: str) -> None:
@@ -191,7 +191,8 @@ class _Done:
         derivations = sum(n for n, _, _ in costs.values())
         warnings, report = self._given.warnings, self._given.report
         kb.report = report
-        kb._data_prefixes = prefixes_with(kb._data_prefixes, report.prefixes)
+        if report.prefixes:
+            kb._data_prefixes = prefixes_with(kb._data_prefixes, report.prefixes)
         kb._run = {
             "maintenance": self._wish.maintenance,
             **run_account(outcome.rounds, derivations, self._phases, warnings, report),

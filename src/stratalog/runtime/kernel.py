@@ -11,9 +11,10 @@ ARROW_TABLE = ("pyarrow.lib", "Table")
 
 def shell() -> Any:  # noqa: ANN401  # IPython's, which may not be installed
     """Return IPython's shell if its kernel is running in this process, else None."""
-    ipython = sys.modules.get("IPython")
-    find: Callable[[], Any] = getattr(ipython, "get_ipython", lambda: None)
-    found = find()
+    ipython: Any = sys.modules.get("IPython")
+    if not hasattr(ipython, "get_ipython"):  # not there, or half imported
+        return None
+    found = ipython.get_ipython()
     return found if getattr(found, "kernel", None) is not None else None
 
 
