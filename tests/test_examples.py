@@ -7,18 +7,21 @@ doctest (names stay from top to bottom), and ```dlog blocks are read as programs
 from __future__ import annotations
 
 import doctest
+import json
 import os
 import re
 import runpy
 import shutil
 import subprocess
 import sysconfig
+from contextlib import nullcontext
 from dataclasses import fields
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from stratalog.errors import StratalogError
 from stratalog.knowledge.options import Options
 from stratalog.lang.builtins import FUNCTIONS
 from stratalog.lang.check import check
@@ -31,8 +34,9 @@ DOCUMENTS = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
     *sorted((ROOT / "docs").rglob("*.md")),
-    *(example / "README.md" for example in EXAMPLES),
+    *sorted((ROOT / "examples").glob("*/README.md")),
 ]
+NOTEBOOKS = sorted((ROOT / "examples").glob("*/*.ipynb"))
 LANGUAGES = {"console", "python", "dlog", "sh", "text", "json", ""}  # the last four are not run
 INSTALL = 'pip install -e ".[spark]" && '  # the suite runs in an environment where this is done
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -125,6 +129,21 @@ def play_python(block: Block, document: Path, names: dict[str, object]) -> None:
 def test_an_example_has_a_readme_that_runs_it(example: Path):
     shown = "".join(b.text for b in blocks(example / "README.md") if b.language == "console")
     assert f"stratalog materialise {name_of(example)}/program.dlog" in shown
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=name_of)
+def test_a_notebook_runs_from_top_to_bottom_and_its_mistakes_are_mistakes(
+    notebook: Path, workplace: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(workplace / name_of(notebook.parent))
+    names: dict[str, object] = {}
+    for cell in json.loads(notebook.read_text())["cells"]:
+        if cell["cell_type"] == "code":
+            assert cell["outputs"] == [], "what a cell prints is not kept"
+            mistaken = "raises-exception" in cell["metadata"].get("tags", [])
+            with pytest.raises(StratalogError) if mistaken else nullcontext():
+                exec("".join(cell["source"]), names)
+    assert names["changes"]
 
 
 def test_the_made_up_packages_are_those_that_the_script_makes(tmp_path: Path):

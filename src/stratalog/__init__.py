@@ -20,6 +20,7 @@ from stratalog.errors import (
     StratalogError,
     StratalogWarning,
 )
+from stratalog.runtime.kernel import show_tables
 
 if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase
@@ -58,15 +59,33 @@ _WHERE = {
     "open": ("stratalog.knowledge.opening", "open_store"),
 }
 
+_PLANNED = {
+    "Proof": "proofs do not exist yet: kb.profile() says how often each rule has derived something",
+}
+
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401
     """Import on first use: `import stratalog` starts neither Numba nor Arrow."""
+    if name in _PLANNED:
+        raise EngineError("E140", f"stratalog.{name} is not supported yet", help=_PLANNED[name])
     if name not in _WHERE:
-        raise AttributeError(f"module 'stratalog' has no attribute {name!r}")
+        import sys
+
+        told = f"module 'stratalog' has no attribute {name!r}"  # Python adds "Did you mean"
+        raise AttributeError(told, name=name, obj=sys.modules[__name__])
     from importlib import import_module
 
     module, attribute = _WHERE[name]
     return getattr(import_module(module), attribute)
+
+
+def _table_html(table: Any) -> str:  # noqa: ANN401  # an Arrow table
+    from stratalog.knowledge.table_html import table_html
+
+    return table_html(table)
+
+
+show_tables(_table_html)  # in a notebook's kernel, and nowhere else
 
 
 def __dir__() -> list[str]:

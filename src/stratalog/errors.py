@@ -48,6 +48,12 @@ class _Told(Exception):  # noqa: N818  # what errors and warnings have in common
             lines.append(f"  help: {self.help}")
         return "\n".join(lines)
 
+    def _render_traceback_(self) -> list[str]:
+        """Return what IPython shows instead of a traceback; the name is IPython's."""
+        from stratalog.tracebacks import short_traceback
+
+        return short_traceback(self)
+
 
 class StratalogError(_Told):
     """Base of all errors that users meet; `str(error)` is the whole message."""

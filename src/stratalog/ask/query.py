@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from itertools import count
 
 from stratalog.errors import ProgramError
 from stratalog.lang.check import check
+from stratalog.lang.diagnostics import mistake
+from stratalog.lang.function_atoms import call_for
 from stratalog.lang.parse import parse_query
 from stratalog.lang.syntax import Argument, Atom, Literal, Predicate, Program, Rule, Variable
 from stratalog.plan.lower import bound_variables, lower_rules, variables_of
@@ -16,7 +19,9 @@ from stratalog.plan.rules import PlannedRule
 from stratalog.plan.triples import copying_rules, is_triple_shaped, reads_triples, store_as_triples
 
 _SPARQL = re.compile(
-    r"\s*(?:(?:PREFIX|BASE)\b[^\n]*\n\s*)*(SELECT|ASK|CONSTRUCT|DESCRIBE)\b", re.IGNORECASE
+    r"(?:\s|#[^\n]*\n|@?(?:PREFIX\s+[^\s:]*:|BASE)\s*<[^<>]*>(?:\s*\.)?)*"
+    r"(SELECT|ASK|CONSTRUCT|DESCRIBE|INSERT|DELETE)\b(?!\s*[(\[:])",
+    re.IGNORECASE,
 )
 _numbers = count(1)
 
@@ -52,7 +57,8 @@ def plan_query(text: str, vocabulary: Vocabulary) -> Query:
         raise ProgramError(
             "S190",
             "SPARQL is not supported yet",
-            help="write a body such as  path(?x, ?y), NOT node(?y)  or a rule",
+            help="write a body such as  path(?x, ?y), NOT node(?y)  or  [?x, :knows, ?y], a rule,"
+            " or AGGREGATE(...); PREFIX lines may stand before it",
         )
     parsed = parse_query(text, vocabulary.prefixes)
     rule = parsed if isinstance(parsed, Rule) else _as_rule(parsed, text)
@@ -60,7 +66,7 @@ def plan_query(text: str, vocabulary: Vocabulary) -> Query:
     check(Program(rules=(rule,)))
     lowered = lower_rules([rule], prefix=f"$query{next(_numbers)}_")
     hidden, answer = lowered[:-1], lowered[-1]
-    _refuse_unknown(lowered, rule, vocabulary)
+    _refuse_unknown(lowered, text, vocabulary)
     if vocabulary.stored_as_triples:
         hidden = [store_as_triples(r) for r in hidden]
     elif reads_triples(lowered) and not vocabulary.has_triples:
@@ -95,29 +101,29 @@ def _single_head(rule: Rule) -> Atom:
     return rule.heads[0]
 
 
-def _refuse_unknown(rules: Sequence[PlannedRule], rule: Rule, vocabulary: Vocabulary) -> None:
+def _refuse_unknown(rules: Sequence[PlannedRule], text: str, vocabulary: Vocabulary) -> None:
     for atom in (a for r in rules for a in (*r.body, *r.negated)):
         predicate = atom.predicate
         open_ended = vocabulary.stored_as_triples and is_triple_shaped(predicate)
         if predicate.name.startswith("$") or open_ended or predicate in vocabulary.predicates:
             continue
         same = sorted(p.arity for p in vocabulary.predicates if p.name == predicate.name)
-        hint = f"it has arity {same[0]}, not {predicate.arity}" if same else _known(vocabulary)
-        place = atom.place or rule.place
-        raise ProgramError(
-            "S192",
-            f"unknown predicate {predicate.name}({', '.join('?' for _ in range(predicate.arity))})",
-            line=place.line if place else None,
-            column=place.column if place else None,
-            source=rule.text or None,
-            help=hint,
-        )
+        hint = f"it has arity {same[0]}, not {predicate.arity}" if same else None
+        hint = hint or call_for(atom) or _known(predicate.name, vocabulary)
+        shown = f"{predicate.name}({', '.join('?' for _ in range(predicate.arity))})"
+        place = atom.place
+        source = text if place is None else text.split("\n")[place.line - 1]
+        raise mistake("S192", f"unknown predicate {shown}", place, source, hint)
 
 
-def _known(vocabulary: Vocabulary) -> str:
+def _known(name: str, vocabulary: Vocabulary) -> str:
     names = sorted({p.name for p in vocabulary.predicates if not p.name.startswith("$")})
+    if not names:
+        return "there are no facts and no rules"
     shown = ", ".join(names[:8]) + (" ..." if len(names) > 8 else "")  # noqa: PLR2004
-    return f"known predicates: {shown}" if names else "there are no facts and no rules"
+    close = get_close_matches(name, names, 1)
+    meant = f"did you mean {close[0]}? " if close else ""
+    return f"{meant}known predicates: {shown}"
 
 
 def _column_names(args: tuple[Argument, ...]) -> tuple[str, ...]:

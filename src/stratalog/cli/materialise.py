@@ -14,7 +14,7 @@ from stratalog.cli import options as o
 from stratalog.cli import stopped
 from stratalog.cli.show import answer, note, show_rows, summary
 from stratalog.errors import EngineError
-from stratalog.knowledge.progress import STAGES, plural
+from stratalog.knowledge.progress import plural
 
 if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase
@@ -98,6 +98,7 @@ def _command(  # noqa: PLR0913  # the contract's options
     profile: Annotated[
         bool, typer.Option("--profile", help="Print time, rows and derivations per rule.")
     ] = False,
+    progress: o.Progress = False,
     quiet: o.Quiet = False,
 ) -> None:
     begun = time.perf_counter()
@@ -117,7 +118,7 @@ def _command(  # noqa: PLR0913  # the contract's options
         "graphs": graphs,
         "header": header,
         "on_bad_input": on_bad_input,
-        "progress": False if quiet else STAGES,
+        "progress": o.progress_of(progress, quiet=quiet),
         "store": store,
         "keep": keep,
         "publish": publish,

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from stratalog.knowledge.progress import LONG, STAGES
+
 MAINTENANCE = "How updates are done: auto, counting, dred, dred-c, bf, bf-c, rematerialise."
 
 FORMATS = ("table", "csv", "tsv", "jsonl", "nt", "parquet")
@@ -19,6 +21,11 @@ def parse_keep(text: str) -> int | str:
     if not text.isdecimal() or int(text) < 1:
         raise typer.BadParameter(f"{text!r} is no number of versions; write 1 or more, or all")
     return int(text)
+
+
+def progress_of(listed: bool, *, quiet: bool) -> bool | str:
+    """Return the library's choice of progress for --progress and --quiet."""
+    return STAGES if listed else (False if quiet else LONG)
 
 
 def parse_format(text: str) -> str:
@@ -84,4 +91,5 @@ Sorted = Annotated[
     bool, typer.Option("--sorted", help="Lines in byte order; tables and Parquet by columns.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Progress = Annotated[bool, typer.Option("--progress", help="List finished stages, also in a pipe.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, notes or summary.")]

@@ -64,7 +64,8 @@ def _stats(
     opened = Store.open(store)
     number = opened.version if version is None else version
     saved = checked_statistics(opened.statistics(version), version_path(opened.path, number))
-    stats = {k: v for k, v in saved.items() if k not in {"origins", "profile", "read_as_triples"}}
+    own = {"origins", "prefixes", "profile", "read_as_triples"}  # what opening needs
+    stats = {name: told for name, told in saved.items() if name not in own}
     stats["version"] = number
     rules = saved.get("profile", [])
     if as_json:

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from stratalog.kernels.sizes import TINY
-from stratalog.runtime.private_folder import brought_folder, private_folders
+from stratalog.runtime.private_folder import brought_folder, kept_folder
 
 BOUNDSCHECK = os.environ.get("NUMBA_BOUNDSCHECK", "0") not in {"", "0"}
 SUFFIX = ".kernel"
@@ -40,7 +40,7 @@ Place = tuple[str, str]  # a module and a name in it
 def cache_folder() -> Path:
     """Return the folder for exactly these sources, versions and processor; it can be written to."""
     chosen = os.environ.get(CHOSEN_FOLDER)
-    return Path(chosen) if chosen else next(private_folders(folder_name()))
+    return Path(chosen) if chosen else kept_folder(folder_name(), "compiled kernels")
 
 
 @cache

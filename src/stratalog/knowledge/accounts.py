@@ -7,6 +7,7 @@ What is public here are methods of KnowledgeBase, kept in a file of their own.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stratalog.facts.labels import E
@@ -62,8 +63,15 @@ def note_run(
 ) -> None:
     """Remember what making this knowledge base took."""
     self.report = report
+    self._data_prefixes = prefixes_with(self._data_prefixes, report.prefixes)
     derivations = sum(n for n, _, _ in self._host.derivations().values())
     self._run = run_account(rounds, derivations, phases, warnings, report)
+
+
+def prefixes_with(known: Mapping[str, str], found: Mapping[str, str]) -> dict[str, str]:
+    """Return the prefixes of data read so far; "" stands for one that means several things."""
+    clash = {name: "" for name, iri in found.items() if known.get(name, iri) != iri}
+    return {**known, **found, **clash}
 
 
 def run_account(

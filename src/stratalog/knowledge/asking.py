@@ -48,7 +48,7 @@ def answers(kb: KnowledgeBase, text: str) -> pa.Table:
 def _vocabulary(kb: KnowledgeBase, *, has_triples: bool) -> Vocabulary:
     return Vocabulary(
         kb.visible(),
-        kb._program.prefixes,  # noqa: SLF001
+        kb.prefixes(),
         kb._plan.stored_as_triples,  # noqa: SLF001
         has_triples=has_triples,
     )

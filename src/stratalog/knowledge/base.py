@@ -14,7 +14,7 @@ import numpy as np
 from stratalog.errors import DataError, StoreError, StratalogError
 from stratalog.facts.labels import E, I
 from stratalog.facts.sets import FactSet
-from stratalog.knowledge import accounts, asking, frames, persist, streaming, updating
+from stratalog.knowledge import accounts, asking, frames, persist, planned, streaming, updating
 from stratalog.knowledge.absent import BusyHost, ClosedHost
 from stratalog.knowledge.adapters import Host, Ids
 from stratalog.knowledge.amounts import duration
@@ -22,13 +22,14 @@ from stratalog.knowledge.guard import listing, whole
 from stratalog.knowledge.maintenance import Maintenance
 from stratalog.knowledge.options import Options, reopening
 from stratalog.knowledge.reading import Reading, take
+from stratalog.knowledge.terminal import visible
 from stratalog.knowledge.triples import Triples
 from stratalog.knowledge.turns import Turns
 from stratalog.knowledge.values import check_limit, check_path, check_text, no_copies
 from stratalog.knowledge.view import RelationView
 from stratalog.knowledge.warned import warnings_html
 from stratalog.lang.effort import digits_up_to
-from stratalog.lang.names import predicate_name, show_name, split_arity
+from stratalog.lang.names import PREDECLARED, predicate_name, show_name, split_arity
 from stratalog.lang.syntax import TRIPLE, Declaration, Predicate, Program
 from stratalog.lang.values import term_of
 from stratalog.pipeline.dictionary import Dictionary
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from stratalog.pipeline.store import Store, VersionInfo
 
 SEVERAL_ARITIES = "D321"
+MOST_SHOWN = 50  # predicates in a notebook
 
 
 class KnowledgeBase:
@@ -65,6 +67,7 @@ class KnowledgeBase:
         self._options = options
         self._given = reopening(options)  # those that its caller gave, not its store
         self._origins = dict(origins)
+        self._data_prefixes: dict[str, str] = {}  # of Turtle and TriG; "" where files differ
         self._mentioned = predicates_of(program)
         self._turns = Turns()
         self._lock = self._turns.engine
@@ -202,7 +205,7 @@ class KnowledgeBase:
         """Return the predicate that a user names."""
         wanted, arity = split_arity(name)
         with self._lock:
-            spelled, visible = predicate_name(wanted, self._program.prefixes), self.visible()
+            spelled, visible = predicate_name(wanted, self.prefixes()), self.visible()
             found = [p for p in visible if p.name == spelled and arity in {"", str(p.arity)}]
         if len(found) == 1:
             return found[0]
@@ -211,6 +214,15 @@ class KnowledgeBase:
             raise DataError(SEVERAL_ARITIES, f"{name} has several arities", help=f"write {choices}")
         known = ", ".join(self.predicates()[:12])
         raise DataError("D320", f"there is no predicate {name}", help=f"known predicates: {known}")
+
+    def prefixes(self) -> list[tuple[str, str]]:
+        """Return the prefixes that questions may use: the program's, and those of data files."""
+        of_data = {
+            name: iri
+            for name, iri in self._data_prefixes.items()
+            if iri and name not in PREDECLARED
+        }
+        return list({**of_data, **dict(self._program.prefixes)}.items())
 
     def _read(self, predicate: Predicate, described: FactSet) -> tuple[list[Ids], int]:
         with self._lock, listing(self, predicate):  # another thread may be updating
@@ -257,6 +269,9 @@ class KnowledgeBase:
         """Return the answers to a body (columns: its variables) or a rule (columns: its head)."""
         with self._turns.touching(), whole(self, "answering a query"):
             return asking.answers(self, text)
+
+    explain = planned.explain
+    classes = planned.classes
 
     def set_timeout(self, seconds: float | None) -> None:
         """Stop queries that take longer; None is no limit."""
@@ -355,16 +370,14 @@ class KnowledgeBase:
     def _repr_html_(self) -> str:
         from html import escape
 
+        from stratalog.knowledge.table_html import rows_html
+
         with self._lock:
-            told, sizes = (
-                repr(self),
-                [(self.name_of(p), self.count(p)) for p in self.visible()[:50]],
-            )
-        rows = "".join(
-            f"<tr><td>{escape(name)}</td><td style='text-align:right'>{size:,}</td></tr>"
-            for name, size in sizes
-        )
-        table = f"<table><tr><th>predicate</th><th>facts</th></tr>{rows}</table>"
+            told, known = repr(self), self.visible()
+            sizes = [(self.name_of(p), self.count(p)) for p in known[:MOST_SHOWN]]
+        rows = ((visible(name), f"{size:,}") for name, size in sizes)
+        more = f"... and {len(known) - MOST_SHOWN:,} more" if len(known) > MOST_SHOWN else ""
+        table = rows_html(("predicate", "facts"), rows, ("left", "right"), more)
         return f"{escape(told)}{table}{warnings_html(self._run.get('warnings', ()))}"
 
 

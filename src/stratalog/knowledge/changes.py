@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from stratalog.knowledge.adapters import Encoded, Ids
+from stratalog.knowledge.terminal import visible
 from stratalog.knowledge.warned import warnings_html
 from stratalog.lang.syntax import TRIPLE, Declaration
 from stratalog.pipeline.dictionary import Dictionary
@@ -101,14 +102,12 @@ class Changes:
     def _repr_html_(self) -> str:
         from html import escape
 
-        rows = "".join(
-            f"<tr><td>{escape(name)}</td><td style='text-align:right'>{came:,}</td>"
-            f"<td style='text-align:right'>{went:,}</td></tr>"
-            for name, (came, went) in self.sizes().items()
-        )
-        head = "<tr><th>predicate</th><th>added</th><th>removed</th></tr>"
+        from stratalog.knowledge.table_html import rows_html
+
+        names, sides = ("predicate", "added", "removed"), ("left", "right", "right")
+        rows = ((visible(n), f"{came:,}", f"{went:,}") for n, (came, went) in self.sizes().items())
         told = warnings_html(self.stats.get("warnings", ()))
-        return f"{escape(repr(self))}<table>{head}{rows}</table>{told}"
+        return escape(repr(self)) + rows_html(names, rows, sides, "") + told
 
 
 def _signed(came: int, went: int) -> str:

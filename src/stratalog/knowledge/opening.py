@@ -80,6 +80,7 @@ def _read(store: Store, version: int | None, options: Mapping[str, Any]) -> Know
     _restore(host, facts, plan)
     kb = KnowledgeBase(stored.program, plan, host, dictionary, chosen, stored.origins)
     kb._given = dict(options)
+    kb._data_prefixes = stored.prefixes
     kb._saved_profile = stored.profile
     kb._run = {name: told for name, told in stored.statistics.items() if name not in COUNTED}
     kb._store, kb._version = store, saved.version

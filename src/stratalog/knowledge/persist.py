@@ -118,6 +118,7 @@ def snapshot(kb: KnowledgeBase, profile: list[dict[str, Any]] | None = None) -> 
         statistics={
             **kb.stats,
             "origins": _origins(kb),
+            "prefixes": kb._data_prefixes,
             "profile": costs,
             "read_as_triples": [list(predicate) for predicate in _read_as_triples(kb._plan)],
         },

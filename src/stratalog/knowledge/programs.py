@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +15,8 @@ from stratalog.lang.printer import show
 from stratalog.lang.syntax import Atom, Program, Rule
 
 Prefixes = Sequence[tuple[str, str]]
+
+_FILE_NAME = re.compile(r"[\w./\\~-]*[\w-]\.(?:dl|datalog|lp|rls|rules|pl|txt|ttl|owl|rdf|nt|csv)")
 
 
 def load_program(program: object, prefixes: Prefixes = (), base: str | None = None) -> Program:
@@ -33,12 +36,35 @@ def _load_one(part: object, prefixes: Prefixes, base: str | None) -> Program:
     if isinstance(part, str):
         if part.endswith(".dlog"):
             return parse_file(part, prefixes, base)
-        return parse_program(part, None, prefixes, base)
+        try:
+            return parse_program(part, None, prefixes, base)
+        except ProgramError:
+            _refuse_file_name(part)
+            raise
     raise ProgramError(
         "S100",
         f"a program is text, a path or a list of these, not {type(part).__name__}",
         help='write "path(?x, ?y) :- edge(?x, ?y) ." or Path("rules.dlog")',
     )
+
+
+def _refuse_file_name(text: str) -> None:
+    """Raise where text that is no program is the name of a file, or looks like one."""
+    if "\n" in text or not (_is_file(text) or _FILE_NAME.fullmatch(text)):
+        return
+    told = "is the name of a file" if _is_file(text) else "looks like the name of a file"
+    raise ProgramError(
+        "S127",
+        f"{text!r} is no program, but {told}",
+        help=f"write Path({text!r}): a string is a path only if it ends in .dlog",
+    ) from None
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # too long, or a character that no path has
+        return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,26 +1,22 @@
-"""Progress of long runs: a line on a terminal or in a notebook, or a list of finished stages."""
+"""Progress of long runs: who hears of it, a person, a function, a list or the log."""
 
 from __future__ import annotations
 
-import sys
-import time
+import logging
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Self
-
-from stratalog.kernels import compiling
-from stratalog.knowledge.terminal import shown_on, visible
-
-if TYPE_CHECKING:
-    from rich.text import Text
+from typing import Self
 
 from stratalog.errors import EngineError, StratalogError
+from stratalog.kernels import compiling
 
 STAGES = "stages"
-"""The choice of `progress` that also lists finished stages, on a terminal or not."""
+"""The choice of `progress` that lists finished stages, on a terminal or not."""
 
-QUIET = 2.0  # seconds without a word
-INTERVAL = 0.1  # seconds between two updates of the line
+LONG = "long"
+"""The choice of `progress` that lists them in runs with Spark or publishing, as commands do."""
+
+log = logging.getLogger("stratalog")
 
 
 _ACTIVE: list[Reporter] = []  # in the order in which they began
@@ -41,7 +37,8 @@ class Reporter:
         """Hear what a stage is doing."""
 
     def finish(self, stage: str, detail: str, seconds: float) -> None:
-        """Hear what a stage has done."""
+        """Hear what a stage has done; whoever asks for it finds it in the log."""
+        log.info("%s: %s, %.2f s", stage, detail, seconds)
 
     def list_stages(self) -> None:
         """Hear that this run has enough stages to list them."""
@@ -57,9 +54,15 @@ def reporter(progress: Callable[[str, str], None] | bool | str | None) -> Report
     """Return what shows the progress: the user's function, a status line, a list, or nothing."""
     if callable(progress):
         return _Told(progress)
-    if progress is False or not (progress or _is_watched()):
+    if progress is False:
         return Reporter()
-    return _StatusLine(lists=progress == STAGES, watched=_is_watched() or progress is True)
+    from stratalog.knowledge.status import StatusLine, surface
+
+    found = surface()
+    if found is None and not progress:
+        return Reporter()
+    lists = progress == STAGES or (progress is True and found is None)
+    return StatusLine(found, lists=lists, may_list=progress == LONG)
 
 
 class _CompilationLine:
@@ -87,10 +90,6 @@ def plural(amount: int, word: str) -> str:
     return f"{amount:,} {word}{'' if amount == 1 else 's'}"
 
 
-def _is_watched() -> bool:
-    return sys.stderr.isatty() or "ipykernel" in sys.modules
-
-
 class _Told(Reporter):
     """The user's function, which hears of finished stages too."""
 
@@ -110,50 +109,5 @@ class _Told(Reporter):
             ) from error
 
     def finish(self, stage: str, detail: str, seconds: float) -> None:
+        super().finish(stage, detail, seconds)
         self(stage, f"{detail}, {seconds:.2f} s")
-
-
-def _line(text: str) -> Text:
-    """Return a status as plain text: brackets in it are no markup."""
-    from rich.text import Text
-
-    return Text(visible(text))
-
-
-class _StatusLine(Reporter):
-    """A line on stderr that begins two seconds after the start, above it the finished stages."""
-
-    def __init__(self, *, lists: bool, watched: bool) -> None:
-        self._begun = time.monotonic()
-        self._shown = 0.0
-        self._status: object = None
-        self._may_list = lists
-        self._is_listing = False
-        self._watched = watched
-
-    def __call__(self, stage: str, detail: str) -> None:
-        now = time.monotonic()
-        if not self._watched or now - self._begun < QUIET or now - self._shown < INTERVAL:
-            return
-        self._shown = now
-        if self._status is None:
-            from rich.console import Console
-            from rich.status import Status
-
-            self._status = Status("", console=Console(stderr=True))
-            self._status.start()
-        self._status.update(_line(f"{stage}: {detail} ({now - self._begun:.0f} s)"))  # type: ignore[attr-defined]
-
-    def list_stages(self) -> None:
-        self._is_listing = self._may_list
-
-    def finish(self, stage: str, detail: str, seconds: float) -> None:
-        if self._is_listing:
-            self.stop()
-            told = shown_on(sys.stderr, f"{stage}: {detail}, {seconds:.2f} s")
-            print(told, file=sys.stderr, flush=True)  # noqa: T201
-
-    def stop(self) -> None:
-        if self._status is not None:
-            self._status.stop()  # type: ignore[attr-defined]
-            self._status = None

@@ -42,6 +42,7 @@ class Stored:
     options: dict[str, Any]
     statistics: dict[str, Any]
     origins: dict[Predicate, str]
+    prefixes: dict[str, str]
     profile: list[dict[str, Any]]
     read_as_triples: list[Predicate]
 
@@ -61,6 +62,7 @@ def checked(saved: Snapshot, path: Path) -> Stored:
         plan=plan,
         options=options,
         origins=dict(statistics.pop("origins")),
+        prefixes=statistics.pop("prefixes", {}),
         profile=statistics.pop("profile", []),
         read_as_triples=statistics.pop("read_as_triples", []),
         statistics=statistics,
@@ -180,6 +182,10 @@ def _phases(value: object, what: str) -> dict[str, float]:
     return {name: _number(each, name) for name, each in docs.record(value, what).items()}
 
 
+def _prefixes(value: object, what: str) -> dict[str, str]:
+    return {name: docs.text(iri, what) for name, iri in docs.record(value, what).items()}
+
+
 def _origin(value: object, what: str) -> tuple[Predicate, str]:
     parts = docs.entries(value, what)
     return predicate_in(parts[:-1]), docs.text(parts[-1], what)
@@ -209,6 +215,7 @@ KNOWN: dict[str, Check] = {
     "warnings": _each(docs.text),
     "per_stratum": _each(docs.record),
     "origins": _each(_origin),
+    "prefixes": _prefixes,
     "profile": _each(_cost),
     "read_as_triples": _each(lambda value, _: predicate_in(value)),
 }

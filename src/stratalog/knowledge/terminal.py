@@ -7,6 +7,7 @@ What goes into a file or a pipe stays as it is.
 
 from __future__ import annotations
 
+import os
 import re
 from codecs import getincrementaldecoder
 from functools import cache
@@ -78,6 +79,12 @@ def _spelled(found: re.Match[str]) -> str:
 def is_terminal(stream: TextIO) -> bool:
     """Return whether a person reads the stream."""
     return bool(getattr(stream, "isatty", lambda: False)())
+
+
+def has_colours(stream: TextIO) -> bool:
+    """Return whether the stream is a terminal that may get colours (https://no-color.org)."""
+    is_plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    return is_terminal(stream) and not is_plain
 
 
 def shown_on(stream: TextIO, text: str) -> str:

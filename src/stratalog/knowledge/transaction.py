@@ -71,7 +71,6 @@ class Told(Reporter):
         self._transaction = transaction
         self._is_users = callable(kb._options.progress)  # noqa: SLF001
         self.list_stages = report.list_stages  # type: ignore[method-assign]
-        self.finish = report.finish  # type: ignore[method-assign]
 
     def __call__(self, stage: str, detail: str) -> None:
         if self._is_users and self._transaction.is_begun:
@@ -79,6 +78,13 @@ class Told(Reporter):
                 self._report(stage, detail)
         else:
             self._report(stage, detail)
+
+    def finish(self, stage: str, detail: str, seconds: float) -> None:
+        """Hear what a stage has done; a function that fails may not end what is committed."""
+        if self._is_users and self._transaction.is_begun:
+            super().finish(stage, detail, seconds)
+        else:
+            self._report.finish(stage, detail, seconds)
 
     def pause(self) -> None:
         self._kb._turns.pause()  # noqa: SLF001

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from stratalog.facts.limits import full_memory_explained
 from stratalog.knowledge import persist
-from stratalog.knowledge.accounts import Totals, profile_of, run_account, totals
+from stratalog.knowledge.accounts import Totals, prefixes_with, profile_of, run_account, totals
 from stratalog.knowledge.adapters import Encoded
 from stratalog.knowledge.changes import ChangedFacts, ChangedTables, Changes, visible_facts
 from stratalog.knowledge.doubts import new_rules_never_joining
@@ -160,6 +160,8 @@ class _Done:
         self._removed = self._visible(self._outcome.removed)
         self._note_facts()
         self._note_run()
+        told = f"+{kb._run['added']:,} -{kb._run['removed']:,} facts"
+        self._report.finish("reason", told, self._phases["reason"])
 
     def _end(self, phase: str) -> None:
         now = time.perf_counter()
@@ -198,6 +200,8 @@ class _Done:
         derivations = sum(n for n, _, _ in costs.values())
         warnings, report = self._warned.texts, self._given.report
         kb.report = report
+        if report.prefixes:
+            kb._data_prefixes = prefixes_with(kb._data_prefixes, report.prefixes)
         kb._run = {
             "maintenance": self._wish.maintenance,
             **run_account(outcome.rounds, derivations, self._phases, warnings, report),
@@ -222,7 +226,8 @@ class _Done:
         finally:
             if kb._version > before:
                 transaction.keep()
-        kb.note_phase("save", time.perf_counter() - begun)
+        kb.note_phase("save", seconds := time.perf_counter() - begun)
+        self._report.finish("save", f"{kb._store.path} version {kb._version}", seconds)
 
     def changes(self) -> Changes:
         """Return what users see of it."""

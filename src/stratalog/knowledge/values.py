@@ -26,9 +26,10 @@ def check_value(name: str, value: object) -> None:
         check_path(name, value)
     if name == "header" and not isinstance(value, bool | np.bool_):
         raise _refused(name, value, "a choice", "True or False")
-    is_progress = value is None or isinstance(value, bool) or value == "stages" or callable(value)
+    is_word = isinstance(value, str) and value in {"stages", "long"}
+    is_progress = value is None or isinstance(value, bool) or is_word or callable(value)
     if name == "progress" and not is_progress:
-        raise _refused(name, value, "a choice", 'True, False, "stages" or a function')
+        raise _refused(name, value, "a choice", 'True, False, "stages", "long" or a function')
     if name == "master" and not (value is None or isinstance(value, str)):
         raise _refused(name, value, "a master of Spark", 'such as "local[4]"')
 

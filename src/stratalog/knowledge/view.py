@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from stratalog.facts.labels import I
 from stratalog.knowledge.reading import take
+from stratalog.knowledge.table_html import rows_html
+from stratalog.knowledge.terminal import visible
 from stratalog.lang.syntax import Predicate
 
 if TYPE_CHECKING:
@@ -46,13 +48,10 @@ class RelationView(Collection[tuple[object, ...]]):
         taken = take(self._kb, self.predicate, I)
         columns = taken.declaration.columns if taken.declaration else ()
         names = [c.name for c in columns] or [f"c{i}" for i in range(self.predicate.arity)]
-        head = "".join(f"<th>{escape(name)}</th>" for name in names)
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{escape(str(value))}</td>" for value in row) + "</tr>"
-            for row in islice(taken.rows(), SHOWN)
-        )
-        more = f"<p>... and {taken.size - SHOWN:,} more</p>" if taken.size > SHOWN else ""
-        return f"{escape(self._told(taken.size))}<table><tr>{head}</tr>{rows}</table>{more}"
+        rows = ([visible(str(value)) for value in row] for row in islice(taken.rows(), SHOWN))
+        more = f"... and {taken.size - SHOWN:,} more" if taken.size > SHOWN else ""
+        table = rows_html(names, rows, ["left"] * len(names), more)
+        return f"{escape(self._told(taken.size))}{table}"
 
     def _told(self, size: int) -> str:
         return f"<{self._kb.name_of(self.predicate)}: {size:,} facts>"

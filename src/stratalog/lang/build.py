@@ -84,7 +84,7 @@ class Builder(Transformer[Token, Any]):
         )
 
     def query(self, children: Sequence[Any]) -> tuple[Literal, ...]:
-        body: tuple[Literal, ...] = children[0]
+        body: tuple[Literal, ...] = children[-2]  # after prefixes, before the dot
         self._check_depth(body, self._text)
         return body
 

@@ -11,6 +11,7 @@ from stratalog.lang.builtins import FUNCTIONS
 from stratalog.lang.check_patterns import PATTERNS, pattern_mistake
 from stratalog.lang.diagnostics import caution, mistake
 from stratalog.lang.expressions import OPERATORS
+from stratalog.lang.function_atoms import call_for, one_of_two
 from stratalog.lang.names import show_name
 from stratalog.lang.printer import show
 from stratalog.lang.scope import Report, check_variables, visible
@@ -192,7 +193,7 @@ def _check_call(call: Call | Reduction, place: Place | None, report: Report) -> 
     shown = show_name(call.name)
     if call.name not in FUNCTIONS:
         message = f"there is no function {shown}"
-        report("S206", message, place, _as_written(call.name), _function_help(shown))
+        report("S206", message, place, _as_written(call.name), _function_help(shown, call))
         return
     least, most = FUNCTIONS[call.name]
     if len(call.args) < least or (most is not None and len(call.args) > most):
@@ -219,7 +220,9 @@ def _count(least: int, most: int | None) -> str:
     return f"{least} to {most} arguments"
 
 
-def _function_help(name: str) -> str:
+def _function_help(name: str, call: Call) -> str:
+    if choice := one_of_two(call):
+        return f"write {choice}; {name} of many belongs into AGGREGATE(...)"
     if name in AGGREGATES:
         return f"{name} belongs into AGGREGATE(... BIND {name}(...) AS ?n)"
     if name == "NOT":
@@ -355,6 +358,8 @@ def _undefined(
     )
     if arities:
         advice = f"there is {name} with {_count(arities[0], arities[0])}"
+    elif call := call_for(atom):
+        advice = call
     elif close:
         advice = f"did you mean {close[0]}?"
     else:

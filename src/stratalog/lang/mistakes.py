@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from stratalog.errors import ProgramError
 from stratalog.lang.diagnostics import last_end, line_at, mistake
+from stratalog.lang.other_languages import (
+    comment_inside,
+    directive,
+    negated_atom,
+    sign_after_atom,
+    subsumption,
+)
+from stratalog.lang.stop import Explanation, Stop
 from stratalog.lang.syntax import Place
 
 _WORD = re.compile(
@@ -39,39 +46,27 @@ _SHOWN = {
 }
 _FEW = 6
 
-Explanation = tuple[str, str, str]  # code, message, help
-
-
-@dataclass(frozen=True, slots=True)
-class _Stop:
-    """Where the parser stopped: at which word, of which terminal, and what it would have taken."""
-
-    text: str
-    position: int
-    found: str  # empty at the end of the text
-    terminal: str
-    wanted: frozenset[str]
-
-    @property
-    def before(self) -> str:
-        """The text before the stop, as far as it may matter."""
-        return self.text[max(0, self.position - 200) : self.position].rstrip()
-
 
 def explain(problem: UnexpectedInput, text: str, path: str | None) -> ProgramError:
     """Return the error that tells a person what is wrong at the place where the parser stopped."""
     stop = _stop(problem, text)
-    position = stop.position
-    explanation = _quotes_and_brackets(stop)
-    if explanation is None:
-        explanation = _ends_early(stop)
-        if explanation is not None:
-            position = max(0, last_end(text, position) - 1)
-    code, message, advice = (
-        explanation or _habit(stop) or _incomplete(stop) or _missing_mark(stop) or _other(stop)
-    )
+    (code, message, advice), position = _explained(stop)
     line, column, source = line_at(text, position)
     return mistake(code, message, Place(path, line, column), source, advice)
+
+
+def _explained(stop: Stop) -> tuple[Explanation, int]:
+    """Return what is wrong, and where: not always where the parser stopped."""
+    if found := comment_inside(stop):
+        return found
+    if explanation := _quotes_and_brackets(stop):
+        return explanation, stop.position
+    if found := negated_atom(stop):
+        return found
+    if explanation := _ends_early(stop):
+        return explanation, max(0, last_end(stop.text, stop.position) - 1)
+    explanation = directive(stop) or subsumption(stop) or _habit(stop) or _incomplete(stop)
+    return explanation or _missing_mark(stop) or _other(stop), stop.position
 
 
 def stopping_word(problem: UnexpectedInput, text: str) -> str:
@@ -79,7 +74,7 @@ def stopping_word(problem: UnexpectedInput, text: str) -> str:
     return _stop(problem, text).found
 
 
-def _stop(problem: UnexpectedInput, text: str) -> _Stop:
+def _stop(problem: UnexpectedInput, text: str) -> Stop:
     parser = getattr(problem, "interactive_parser", None)
     wanted = frozenset(parser.accepts()) if parser is not None else frozenset()
     position, terminal = len(text), "$END"
@@ -88,10 +83,10 @@ def _stop(problem: UnexpectedInput, text: str) -> _Stop:
     elif isinstance(problem, UnexpectedToken) and problem.token.type != "$END":
         position, terminal = problem.token.start_pos or 0, problem.token.type
     word = _WORD.match(text, position)
-    return _Stop(text, position, word[0] if word else "", terminal, wanted)
+    return Stop(text, position, word[0] if word else "", terminal, wanted)
 
 
-def _ends_early(stop: _Stop) -> Explanation | None:
+def _ends_early(stop: Stop) -> Explanation | None:
     """Return the error of a statement that lacks its end, which is shown at its last word."""
     is_end = stop.terminal == "$END"
     is_next = (
@@ -111,7 +106,7 @@ def _ends_early(stop: _Stop) -> Explanation | None:
     return None
 
 
-def _quotes_and_brackets(stop: _Stop) -> Explanation | None:
+def _quotes_and_brackets(stop: Stop) -> Explanation | None:
     text, position = stop.text, stop.position
     char, rest = text[position : position + 1], text[position : _line_end(text, position)]
     if rest.startswith(('"""', "'''")):
@@ -132,7 +127,7 @@ def _line_end(text: str, position: int) -> int:
     return len(text) if end < 0 else end
 
 
-def _habit(stop: _Stop) -> Explanation | None:
+def _habit(stop: Stop) -> Explanation | None:
     """Return the error for what other languages write in this place."""
     found, word = stop.found, stop.found.upper()
     pair = stop.text[max(0, stop.position - 1) : stop.position + 1]
@@ -157,7 +152,7 @@ def _habit(stop: _Stop) -> Explanation | None:
     return _habit_of_place(stop)
 
 
-def _habit_of_place(stop: _Stop) -> Explanation | None:
+def _habit_of_place(stop: Stop) -> Explanation | None:
     """Return the error for a word that is wrong only after what stands before it."""
     before, found = stop.before, stop.found
     if found == "(" and re.search(r"\?\w+\Z", before):
@@ -168,9 +163,8 @@ def _habit_of_place(stop: _Stop) -> Explanation | None:
         return "S102", "NOT stands before an atom, or atoms in parentheses", advice
     if re.search(r",\s*on\Z", before, re.IGNORECASE):
         return "S102", "a comma before ON", "remove the comma"
-    if before.endswith(")") and re.match(r"[=<>!+*/-]", found) and "_COMMA" in stop.wanted:
-        advice = "functions are called in FILTER and BIND: write FILTER(STRLEN(?x) > 3)"
-        return "S117", f"{found} after an atom", advice
+    if explanation := sign_after_atom(stop):
+        return explanation
     if "BIND" in stop.wanted and found.upper() in {"COUNT", "SUM", "MIN", "MAX", "AVG"}:
         return "S102", f"unexpected {found}", f"write BIND {found}(...) AS ?n"
     if re.match(r"[^\W\d]", found) and stop.text[stop.position - 1 : stop.position].isdigit():
@@ -178,7 +172,7 @@ def _habit_of_place(stop: _Stop) -> Explanation | None:
     return None
 
 
-def _incomplete(stop: _Stop) -> Explanation | None:
+def _incomplete(stop: Stop) -> Explanation | None:
     """Return the error of a statement whose dot, comma or arrow comes too early."""
     found, wanted = stop.found, stop.wanted
     if found not in {".", ",", ":-"}:
@@ -199,7 +193,7 @@ def _incomplete(stop: _Stop) -> Explanation | None:
     return "S102", "a dot without a statement", "remove it"
 
 
-def _missing_mark(stop: _Stop) -> Explanation | None:
+def _missing_mark(stop: Stop) -> Explanation | None:
     if "_COMMA" in stop.wanted and re.match(r"[\w?<\[\"':]", stop.found):
         shown = "a comma or a dot" if "DOT" in stop.wanted else "a comma"
         advice = "separate atoms and arguments by commas"
@@ -207,12 +201,12 @@ def _missing_mark(stop: _Stop) -> Explanation | None:
     return None
 
 
-def _other(stop: _Stop) -> Explanation:
+def _other(stop: Stop) -> Explanation:
     shown = stop.found if stop.found.isprintable() else ascii(stop.found)
     return "S102", f"unexpected {shown}", _expected(stop)
 
 
-def _expected(stop: _Stop) -> str:
+def _expected(stop: Stop) -> str:
     shown = [words for terminal, words in _SHOWN.items() if terminal in stop.wanted]
     if len(shown) > _FEW:
         return "an atom, a variable or a constant may stand here"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any, BinaryIO, NamedTuple, cast
@@ -84,6 +84,7 @@ class ReadReport:
     null_rows: int = 0  # rows that gave no fact because an optional column was null
     watch: Callable[[], None] | None = None  # looks at the memory that encoded facts take
     encoded_bytes: int = 0  # of the columns of facts that were read
+    prefixes: dict[str, str] = field(default_factory=dict)  # of documents; "" where they differ
     _rejected_text: int = 0
 
     def took(self, nbytes: int) -> None:
@@ -91,6 +92,12 @@ class ReadReport:
         self.encoded_bytes += nbytes
         if self.watch is not None:
             self.watch()
+
+    def note_prefixes(self, found: Mapping[str, str]) -> None:
+        """Remember a document's prefixes; one that means two things means nothing."""
+        for name, iri in found.items():
+            same = self.prefixes.setdefault(name, iri) == iri
+            self.prefixes[name] = iri if same else ""
 
     def reject(self, bad: BadLine) -> None:
         """Count a bad line, and keep it while there is room."""
@@ -108,6 +115,7 @@ class ReadReport:
         """Add what another reader did, as after reading in parallel."""
         for name in ("rows", "bytes", "graphs_dropped", "null_rows", "rejected_not_kept"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.note_prefixes(other.prefixes)
         self.bad_lines += other.bad_lines
         self.samples = (self.samples + other.samples)[:MOST_SAMPLES]
         room = max(0, MOST_REJECTED - len(self.rejected))

@@ -133,6 +133,7 @@ def parse_document(
         try:
             quad = next(parser)
         except StopIteration:
+            report.note_prefixes(parser.prefixes)
             return
         except MemoryError as error:
             if "maximal size" not in str(error):  # the parser's own limit for a term

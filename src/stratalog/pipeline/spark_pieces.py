@@ -142,6 +142,7 @@ def add_report(report: ReadReport, of_task: ReadReport, before: int, *, is_table
     """Add a task's account, lines or rows counted from the beginning of its file or table."""
     for name in ("rows", "bytes", "graphs_dropped", "null_rows"):
         setattr(report, name, getattr(report, name) + getattr(of_task, name))
+    report.note_prefixes(of_task.prefixes)
     kept = [BadLine(path, line, "", text) for path, line, text in of_task.rejected]
     for place, bad in enumerate(of_task.samples):
         same = place < len(kept) and kept[place] == bad._replace(reason="")

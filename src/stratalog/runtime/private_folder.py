@@ -13,11 +13,12 @@ import os
 import shutil
 import stat
 import tempfile
+import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from stratalog.errors import StratalogError
+from stratalog.errors import StratalogError, StratalogWarning
 from stratalog.runtime.users import has_own_group, is_trusted_owner
 
 CHOSEN = "STRATALOG_CACHE_DIR"
@@ -28,16 +29,42 @@ def private_folders(name: str) -> Iterator[Path]:
 
     E130 if the user has chosen a folder that others can write to.
     """
+    return (folder for _, folder in _places(name))
+
+
+def kept_folder(name: str, kept: str) -> Path:
+    """Return the best folder of this name; warn if it is not where `kept` would be kept for good.
+
+    E130 if the user has chosen a folder that others can write to.
+    """
+    chosen = os.environ.get(CHOSEN)
+    wanted = Path(chosen) if chosen else _usual_roots()[0]
+    root, folder = next(_places(name))
+    if root != wanted and not _is_brought(wanted):
+        where = "and are gone when this process ends" if root is None else f"but in {root}"
+        warnings.warn(
+            StratalogWarning(
+                "E141",
+                f"{kept} cannot be kept in {wanted}, {where}",
+                help=f"set {CHOSEN} to a folder of your own that can be written to",
+            ),
+            stacklevel=2,
+        )
+    return folder
+
+
+def _places(name: str) -> Iterator[tuple[Path | None, Path]]:
+    """Yield roots with their folder of this name, best first, at last a fresh one of no root."""
     chosen = os.environ.get(CHOSEN)
     if chosen and not _is_brought(Path(chosen)) and (folder := _prepared(Path(chosen), name)):
-        yield folder
+        yield Path(chosen), folder
     for root in _usual_roots():
         with suppress(StratalogError):
             if folder := _prepared(root, name):
-                yield folder
+                yield root, folder
     fresh = fresh_folder("stratalog-") / name
     fresh.mkdir()
-    yield fresh
+    yield None, fresh
 
 
 def brought_folder(name: str) -> Path | None:

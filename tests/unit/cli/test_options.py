@@ -41,6 +41,7 @@ COMMON = {  # of materialise and update: what is given with and without the opti
     "--conf": (("--engine=columnar",), ("--conf=spark.ui.port=1",)),
     "--json": ((), ("--json",)),
     "--profile": ((), ("--profile",)),
+    "--progress": ((), ("--progress",)),
     "--quiet": ((), ("--quiet",)),
 }
 TABLE = {

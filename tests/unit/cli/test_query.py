@@ -32,7 +32,7 @@ def test_an_unknown_predicate_is_named_with_the_known_ones(command, store):
     assert done.status == 1
     assert "S192: unknown predicate paths" in done.err
     assert "line 1:1" in done.err
-    assert "help: known predicates: edge, path" in done.err
+    assert "help: did you mean path? known predicates: edge, path" in done.err
     assert done.out == ""
 
 

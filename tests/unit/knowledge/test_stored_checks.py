@@ -93,6 +93,8 @@ def refused(path):
         document("program", b'"\\ud800"'),
         document("plan", b'{"a": 1}'),
         document("plan", b"[7]"),
+        statistic("prefixes", []),
+        statistic("prefixes", {"p": 1}),
         statistic("origins", "abc"),
         statistic("origins", [["q", 1]]),
         statistic("origins", [["q", 10**9, "python"]]),

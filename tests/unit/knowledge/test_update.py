@@ -51,7 +51,7 @@ def test_the_changes_are_net_and_come_as_tables(kb):
     assert "degree" not in changes.removed
     assert isinstance(changes.added["edge"], pa.Table)
     assert repr(changes) == "<Changes: +1 -3 facts: edge +1 -1, path -2>"
-    assert "<td>path</td>" in changes._repr_html_()
+    assert ">path</td>" in changes._repr_html_()
     assert changes
     assert sorted(kb["path"]) == [
         ("a", "b"), ("a", "d"), ("a", "e"), ("b", "d"), ("b", "e"), ("c", "d"),
