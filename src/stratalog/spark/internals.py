@@ -303,18 +303,15 @@ def _renamed(jvm: Any, relation: Any, name: str) -> Any:  # noqa: ANN401  # of J
 
     Spark keeps a union divided as its parts are if they speak of their columns by one name, down to
     the table's. A statement that reads rows by way of a subquery calls that by the view's name too.
+    How rows are sorted is left out: until 4.2.0 Spark does not rename the columns of that, and
+    then looks for them in vain.
     """
-    from py4j.protocol import Py4JJavaError
-
     utils = _named(jvm, "org.apache.spark.api.python.PythonUtils")
     qualifier, output = utils.toSeq([name]), relation.output()
-    named = utils.toSeq([output.apply(i).withQualifier(qualifier) for i in range(output.size())])
-    try:
-        return relation.withOutput(named)
-    except Py4JJavaError:  # until 4.2.0, when rows are sorted by a column that has another name
-        made = _inmemory(jvm)
-        stats = relation.statsOfPlanToCache()
-        return made.apply(named, relation.cacheBuilder(), utils.toSeq([]), stats)
+    named = [output.apply(i).withQualifier(qualifier) for i in range(output.size())]
+    stats = relation.statsOfPlanToCache()
+    unsorted = utils.toSeq([])
+    return _inmemory(jvm).apply(utils.toSeq(named), relation.cacheBuilder(), unsorted, stats)
 
 
 def _inmemory(jvm: Any) -> Any:  # noqa: ANN401  # of Java
@@ -369,7 +366,7 @@ def written_rows(kept: Packed) -> Count:
 
     try:
         return Count(int(kept.builder.materializedRowCount()), is_exact=True)
-    except Py4JError:  # until 4.2.0
+    except Py4JError:  # until 4.1
         return Count(int(kept.builder.rowCountStats().value()), is_exact=False)
 
 

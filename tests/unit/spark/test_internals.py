@@ -103,14 +103,19 @@ def test_rows_that_two_attempts_of_a_task_have_counted_are_counted_again(spark: 
     written.free()
 
 
-def test_rows_sorted_by_a_column_that_goes_under_another_name_are_packed(spark: Any):
-    """Releases before 4.2.1 cannot rename the columns of such rows themselves."""
+def test_packed_rows_that_were_sorted_are_joined_with_themselves(spark: Any):
+    """Releases up to 4.2.0 lose the columns by which such rows are sorted: `key not found`."""
     work = Work(spark)
-    frame = work.sql("SELECT a AS b FROM (SELECT id AS a, id % 3 AS p FROM range(9)) SORT BY p")
-    written = Written(work, frame)
+    written = Written(work, work.sql("SELECT id AS a, id % 3 AS p FROM range(9) SORT BY p"))
     written.fill()
-    assert (written.rows, work.can_pack) == (9, True)
-    written.free()
+    join = f"SELECT a.a FROM {written.view} a JOIN {written.view} b ON a.a = b.a AND a.p = b.p"
+    assert work.can_pack
+    assert work.sql(f"{join} UNION ALL {join}").count() == 18
+    again = Written(work, work.sql(f"SELECT a AS b FROM ({join})"))
+    again.fill()
+    assert (written.rows, again.rows, work.can_pack) == (9, 9, True)
+    for each in (written, again):
+        each.free()
 
 
 def test_the_active_session_stays_what_it_was_without_private_methods(spark: Any, plain: Any):
