@@ -15,7 +15,7 @@ from stratalog.lang.syntax import Argument, Atom, Literal, Predicate, Program, R
 from stratalog.plan.lower import lower_rules, variables_of
 from stratalog.plan.rules import PlannedRule
 from stratalog.plan.triples import copying_rules, is_triple_shaped, reads_triples, store_as_triples
-
+from stratalog.plan.value_keys import with_value_keys
 
 _SPARQL = re.compile(
     r"\s*(?:(?:PREFIX|BASE)\b[^\n]*\n\s*)*(SELECT|ASK|CONSTRUCT|DESCRIBE)\b", re.IGNORECASE
@@ -62,6 +62,7 @@ def plan_query(text: str, vocabulary: Vocabulary) -> Query:
     check(Program(rules=(rule,)))
     prefix = f"$query{next(_numbers)}_"
     lowered = _with_one_answer(lower_rules([rule], prefix, are_answers=True), prefix)
+    lowered = with_value_keys(lowered, prefix, are_answers=True)
     hidden, answer = lowered[:-1], lowered[-1]
     _refuse_unknown(lowered, rule, vocabulary)
     if vocabulary.stored_as_triples:

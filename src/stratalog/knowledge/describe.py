@@ -222,6 +222,7 @@ class _Description:
 
 _KINDS = {
     "any": "a projection: _ is left out of",
+    "value": "keys, by which FILTER's = joins, of the values in",
     "not": "what is inside NOT",
     "within": "what is inside NOT",
 }

@@ -1,4 +1,4 @@
-"""Spellings of other systems in queries, in edits of rules and in stores."""
+"""Spellings of other systems in queries, in edits of rules and in stores; joins by value."""
 
 import pytest
 
@@ -84,6 +84,38 @@ def test_a_rule_is_found_if_it_says_the_same_in_other_words():
     assert caught.value.code == "S211"
 
 
+def work_of(program, facts):
+    kb = sl.materialise(program, facts, engine="columnar")
+    return kb, kb._host.engine.work()
+
+
+@pytest.mark.parametrize("spelling", ["?y = ?x + 1", "FILTER(?x + 1 = ?y)", "?x = ?y - 1.0"])
+def test_a_join_by_value_takes_work_in_proportion_to_facts_not_to_pairs(spelling):
+    n = 2000
+    facts = {"p": [(i,) for i in range(n)], "q": [(float(i),) for i in range(n)]}
+    kb, work = work_of(f"r(?x, ?y) :- p(?x), q(?y), {spelling} .", facts)
+    assert len(kb["r"]) == n - 1
+    assert work < 20 * n  # of 4,000,000 pairs
+    before = kb._host.engine.work()
+    assert kb.update(insert={"p": [(n - 1 + 0.0,)]}, delete={"q": [(5.0,)]}).sizes() == {
+        "q": (0, 1),
+        "p": (1, 0),
+        "r": (0, 1),
+    }
+    assert kb._host.engine.work() - before < 200
+
+
+def test_an_update_of_what_an_expression_in_an_atom_joins_meets_no_other_facts():
+    n = 2000
+    facts = {"p": [(i,) for i in range(n)], "q": [(i,) for i in range(0, n, 2)]}
+    kb, work = work_of("r(?x) :- p(?x), q(?x + 1) .", facts)
+    assert len(kb["r"]) == n // 2 - 1
+    assert work < 20 * n
+    before = kb._host.engine.work()
+    assert kb.update(insert={"q": [(7,)]}).sizes() == {"q": (1, 0), "r": (1, 0)}
+    assert kb._host.engine.work() - before < 200
+
+
 def test_what_stands_for_an_anonymous_variable_is_met_once_by_the_rule_that_reads_it():
     n = 500
     facts = {"e": [(i % 5, i) for i in range(n)], "f": [(i % 5, i) for i in range(n)]}
@@ -97,4 +129,4 @@ def test_what_stands_for_an_anonymous_variable_is_met_once_by_the_rule_that_read
 def test_a_plan_says_what_hidden_predicates_are():
     hidden = describe(RULES, FACTS)["hidden"]
     assert hidden["$any1"] == "a projection: _ is left out of (edge(?x, _))"
-
+    assert "keys, by which FILTER's = joins, of the values in (hour(?y), " in str(hidden)
