@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from lark import Token
 
@@ -19,6 +19,7 @@ from stratalog.lang.syntax import (
     TRIPLE,
     Aggregate,
     Anonymous,
+    Argument,
     Atom,
     Bind,
     Call,
@@ -39,6 +40,7 @@ from stratalog.lang.terms import IRI_KIND, RDF_TYPE, Term
 DEEPEST = 100
 """So many levels of a body may be nested: up to here no later pass meets Python's limit."""
 
+_PLAIN = frozenset((Variable, Term))
 _TYPE_NAME = f"<{RDF_TYPE.text}>"
 
 Written = Expression | Anonymous
@@ -276,13 +278,12 @@ class Literals(Words):
 
     def _written(self, child: Operand) -> Written:
         """Return an argument of an atom."""
-        if isinstance(child, Token) and child.type == ANY:
-            return Anonymous.ANY
-        return self._value(child)
+        if not isinstance(child, Token):
+            return self._value(child)
+        return Anonymous.ANY if child.type == ANY else self._argument(child)
 
 
 def _atom(predicate: Predicate, args: tuple[Written, ...], place: Place) -> Atom | Pattern:
-    plain = tuple([arg for arg in args if isinstance(arg, Variable | Term)])
-    if len(plain) == len(args):
-        return Atom(predicate, plain, place)
+    if _PLAIN.issuperset(map(type, args)):
+        return Atom(predicate, cast("tuple[Argument, ...]", args), place)
     return Pattern(predicate, args, place)

@@ -33,6 +33,8 @@ def with_value_keys(
 
     What answers a query is evaluated once: one held side is enough.
     """
+    if not any(_may_join(builtin) for rule in rules for builtin in rule.builtins):
+        return list(rules)
     holding = _Holding(prefix, _together(rules), are_answers=are_answers)
     for rule in rules:
         holding.add(rule)
@@ -70,6 +72,9 @@ class _Holding:
 
     def add(self, rule: PlannedRule) -> None:
         """Add a rule, with keys for those of its built-ins that join what nothing else joins."""
+        if not any(map(_may_join, rule.builtins)):
+            self._emit(rule)
+            return
         parts = _Parts(rule)
         builtins: list[Filter | Bind] = []
         atoms = list(rule.body)
@@ -93,7 +98,8 @@ class _Holding:
         self._emit(rule)
 
     def _emit(self, rule: PlannedRule) -> None:
-        self.rules.append(replace(rule, index=len(self.rules)))
+        number = len(self.rules)
+        self.rules.append(rule if rule.index == number else replace(rule, index=number))
 
     def _which(self, rule: PlannedRule, sides: Sequence[_Side]) -> list[_Side]:
         """Return the sides whose keys are to be held."""
@@ -120,6 +126,12 @@ class _Holding:
             head = Atom(held, args)
             self._emit(PlannedRule(0, head, (atom,), (), binds, origin=rule.origin))
         return Atom(held, args)
+
+
+def _may_join(builtin: Filter | Bind) -> bool:
+    expression = builtin.expression
+    is_equality = isinstance(expression, Call) and expression.name in {"=", "&&"}
+    return isinstance(builtin, Bind) or is_equality
 
 
 def _conjuncts(builtins: Iterable[Filter | Bind]) -> Iterator[Filter | Bind]:
