@@ -13,19 +13,25 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from itertools import count, product
 from typing import Any
 
 from stratalog.lang.syntax import (
     TRIPLE,
     Aggregate,
+    Anonymous,
     Argument,
     Atom,
     Bind,
     Call,
+    Choice,
+    Equation,
     Expression,
     Filter,
+    Head,
     Literal,
     Negation,
+    Pattern,
     Predicate,
     Program,
     Reduction,
@@ -140,16 +146,69 @@ def unify(args: Sequence[Argument], row: tuple[Term, ...], instance: Instance) -
     return extended
 
 
+def alternatives(body: Sequence[Literal]) -> list[list[Literal]]:
+    """Return the bodies, none with alternatives of its own, that a body stands for."""
+    options = [
+        [one for body in literal.alternatives for one in alternatives(body)]
+        if isinstance(literal, Choice)
+        else [[literal]]
+        for literal in body
+    ]
+    return [[literal for part in chosen for literal in part] for chosen in product(*options)]
+
+
+_fresh = count(1)
+
+
+@dataclass(frozen=True)
+class Projected:
+    """An atom that has `_` in some columns: its rows without these, each once."""
+
+    predicate: Predicate
+    columns: tuple[int, ...]
+    args: tuple[Argument, ...]
+
+    def rows(self, relations: Relations) -> set[Row]:
+        return {tuple(row[i] for i in self.columns) for row in relations.rows(self.predicate)}
+
+
+def written_out(pattern: Pattern) -> tuple[Projected, list[Bind]]:
+    """Return what a pattern reads; each expression is a BIND to a variable of its own."""
+    columns, args, binds = [], [], []
+    for column, arg in enumerate(pattern.args):
+        if isinstance(arg, Anonymous):
+            continue
+        columns.append(column)
+        if isinstance(arg, Call):
+            binds.append(Bind(arg, Variable(f"$judge{next(_fresh)}")))
+            args.append(binds[-1].variable)
+        else:
+            args.append(arg)
+    return Projected(pattern.predicate, tuple(columns), tuple(args)), binds
+
+
 def matches(body: Sequence[Literal], relations: Relations, given: Instance) -> list[Instance]:
-    """Return every substitution of the body's variables under which all of it holds, each once."""
+    """Return every substitution of the body's variables under which all of it holds, each once.
+
+    Of alternatives, each has its own: what two of them match is here twice.
+    """
+    return [found for one in alternatives(body) for found in _matches(one, relations, given)]
+
+
+def _matches(body: Sequence[Literal], relations: Relations, given: Instance) -> list[Instance]:
     found = [given]
+    computed: list[Bind | Equation] = [x for x in body if isinstance(x, Bind | Equation)]
     for literal in sorted(body, key=_turn):
         if isinstance(literal, Atom):
             found = _joined(found, literal.args, relations.rows(literal.predicate))
+        elif isinstance(literal, Pattern):
+            projected, binds = written_out(literal)
+            found = _joined(found, projected.args, projected.rows(relations))
+            computed += binds
         elif isinstance(literal, Aggregate):
             names = (*literal.group, *(r.variable for r in literal.reductions))
             found = _joined(found, names, aggregate(literal, relations))
-    found = [new for old in found if (new := _bound(body, old)) is not None]
+    found = [new for old in found if (new := _bound(computed, old)) is not None]
     tests = [literal for literal in body if isinstance(literal, Filter | Negation)]
     return [one for one in found if all(_passes(test, relations, one) for test in tests)]
 
@@ -173,22 +232,48 @@ def _joined(
 
 def _turn(literal: Literal) -> int:
     """Constants first: enough order for small data, and no match depends on it."""
-    return -sum(isinstance(a, Term) for a in literal.args) if isinstance(literal, Atom) else 1
+    is_read = isinstance(literal, Atom | Pattern)
+    return -sum(isinstance(a, Term) for a in literal.args) if is_read else 1
 
 
-def _bound(body: Sequence[Literal], instance: Instance) -> Instance | None:
-    """Return the instance with the variables of BIND, whichever depends on which; None on error."""
-    waiting = [literal for literal in body if isinstance(literal, Bind)]
+def _bound(computed: Iterable[Bind | Equation], instance: Instance) -> Instance | None:
+    """Return the instance with the variables of BIND and `=`, whichever depends on which.
+
+    None where an expression is an error, or a variable gets two values. `?y = e` gives ?y a value
+    if nothing else does: no atom, no BIND, no other `=` that comes before it and can be evaluated.
+    """
+    waiting = sorted(computed, key=lambda literal: isinstance(literal, Equation))
     extended: Instance | None = dict(instance)
     while waiting and extended is not None:
-        ready = next(b for b in waiting if variables(b.expression) <= extended.keys())
+        ready = next(x for x in waiting if _assigned(x, waiting, extended) is not None)
         waiting.remove(ready)
+        variable, expression = _assigned(ready, waiting, extended) or (None, None)
         try:
-            term = evaluate(ready.expression, extended)
+            term = evaluate(expression, extended)
         except ExpressionError:
             return None
-        extended = unify((ready.variable,), (term,), extended)
+        if variable is None:
+            extended = extended if truth(term) else None
+        else:
+            extended = unify((variable,), (term,), extended)
     return extended
+
+
+def _assigned(
+    literal: Bind | Equation, waiting: Iterable[Bind | Equation], instance: Instance
+) -> tuple[Variable | None, Expression] | None:
+    """Return which variable a literal gives a value now, none if it is a test; None: not yet."""
+    if isinstance(literal, Bind):
+        ready = variables(literal.expression) <= instance.keys()
+        return (literal.variable, literal.expression) if ready else None
+    taken = instance.keys() | {each.variable for each in waiting if isinstance(each, Bind)}
+    left, right = literal.left, literal.right
+    for side, other in ((left, right), (right, left)):
+        if isinstance(side, Variable) and side not in taken and variables(other) <= instance.keys():
+            return side, other
+    if variables(left) | variables(right) <= instance.keys():
+        return None, Call("=", (left, right))
+    return None
 
 
 def _passes(test: Filter | Negation, relations: Relations, instance: Instance) -> bool:
@@ -280,6 +365,10 @@ def _apply(name: str, args: list[Term]) -> Term:
         return _calculate(name, args)
     if name in ORDER:
         return TRUE if _compare(name, *args) else FALSE
+    if name == "$KEY":
+        return _key(args[0])
+    if name == "NEG":
+        return numeral(args[0].kind, -number(args[0]))
     if name == "!":
         return FALSE if truth(args[0]) else TRUE
     if name == "ISIRI":
@@ -289,6 +378,16 @@ def _apply(name: str, args: list[Term]) -> Term:
         raise ExpressionError(name)
     text = "".join(argument.text for argument in args)
     return Term(STRING, text) if name == "CONCAT" else Term(INTEGER, str(len(text)))
+
+
+def _key(term: Term) -> Term:
+    """Return what is the same for equal terms: an integer, otherwise a double, if that is exact."""
+    if term.kind not in NUMBERS:
+        return term
+    value = number(term)
+    if value.denominator == 1:
+        return numeral(INTEGER, value)
+    return numeral(DOUBLE if Fraction(float(value)) == value else DECIMAL, value)
 
 
 def _calculate(name: str, args: list[Term]) -> Term:
@@ -370,8 +469,12 @@ def _rank(term: Term) -> tuple[Any, ...]:
 
 def reads(literal: Literal, *, strictly: bool = False) -> Iterator[tuple[Predicate, bool]]:
     """Yield the predicates a literal reads, and whether they must be complete before that."""
-    if isinstance(literal, Atom):
+    if isinstance(literal, Atom | Pattern):
         yield literal.predicate, strictly
+    elif isinstance(literal, Choice):
+        for body in literal.alternatives:
+            for inner in body:
+                yield from reads(inner, strictly=strictly)
     elif isinstance(literal, Negation | Aggregate):
         for inner in literal.body:
             yield from reads(inner, strictly=True)
@@ -424,12 +527,24 @@ def _level(read: Predicate, level: dict[Predicate, int], writes_triples: bool) -
 
 def steps_of(program: Program) -> list[Step]:
     """Return a step per head: those of one rule may be of different levels."""
-    return [
-        Step(head, rule.body)
-        for rule in program.rules
-        for head in rule.heads
-        if isinstance(head, Atom)
-    ]
+    found = []
+    for rule in program.rules:
+        written = [plain_head(head) for head in rule.heads]
+        made = [bind for _, binds in written for bind in binds]
+        found += [Step(head, (*rule.body, *made)) for head, _ in written]
+    return found
+
+
+def plain_head(head: Head) -> tuple[Atom, list[Bind]]:
+    """Return a head over variables, and the BINDs that give them their values.
+
+    They belong to the whole rule: where one is an error, none of its heads is derived.
+    """
+    if isinstance(head, Pattern):
+        projected, binds = written_out(head)
+        return Atom(head.predicate, projected.args), binds
+    assert isinstance(head, Atom)
+    return head, []
 
 
 def explicit_facts(program: Program) -> set[Fact]:

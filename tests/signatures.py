@@ -62,6 +62,7 @@ class Language:
     outer_filters: bool = True  # a FILTER inside NOT compares with a variable from outside
     functions: tuple[str, ...] = ("COUNT", "SUM", "MIN", "MAX", "AVG")
     triples: bool = True
+    spellings: bool = True  # `_`, expressions in atoms, `=` and `;`
     foreign: bool = False  # every program has some of `shapes`
 
 

@@ -40,6 +40,7 @@ from tests.signatures import (
     rarely,
     signatures,
 )
+from tests.spellings import respelled
 
 # ---- Rules -------------------------------------------------------------------------------------
 
@@ -264,6 +265,8 @@ def worlds_over(draw: Draw, signature: Signature) -> World:
     if plain and (signature.language.foreign or rarely(draw)):
         shape = shapes.draw_shapes(draw, signature, plain, 3 if signature.language.foreign else 1)
     said = shapes.said_otherwise(draw, [*made, *shape.rules])
+    if signature.language.spellings:
+        said = [respelled(draw, signature, rule) if rarely(draw) else rule for rule in said]
     given = dict.fromkeys((*draw(datasets(signature)), *shape.facts))
     return Program(rules=tuple(said), facts=tuple(given)), shape.blocks
 

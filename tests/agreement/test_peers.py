@@ -16,7 +16,10 @@ from tests import naive, oracles, signatures, strategies
 Peer = Callable[[Program], set[naive.Fact]]
 PEERS = {"clingo": oracles.clingo_facts, "nemo": oracles.nemo_facts}
 LANGUAGE = signatures.Language(
-    pools=signatures.PEER_POOLS, functions=("COUNT", "SUM", "MIN", "MAX"), outer_filters=False
+    pools=signatures.PEER_POOLS,
+    functions=("COUNT", "SUM", "MIN", "MAX"),
+    outer_filters=False,
+    spellings=False,
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import count
@@ -13,10 +13,12 @@ from stratalog.lang.check import check
 from stratalog.lang.diagnostics import mistake
 from stratalog.lang.function_atoms import call_for
 from stratalog.lang.parse import parse_query
+from stratalog.lang.spellings import bound_by, plain_rules
 from stratalog.lang.syntax import Argument, Atom, Literal, Predicate, Program, Rule, Variable
-from stratalog.plan.lower import bound_variables, lower_rules, variables_of
+from stratalog.plan.lower import lower_rules, variables_of
 from stratalog.plan.rules import PlannedRule
 from stratalog.plan.triples import copying_rules, is_triple_shaped, reads_triples, store_as_triples
+from stratalog.plan.value_keys import with_value_keys
 
 _SPARQL = re.compile(
     r"(?:\s|#[^\n]*\n|@?(?:PREFIX\s+[^\s:]*:|BASE)\s*<[^<>]*>(?:\s*\.)?)*"
@@ -64,7 +66,9 @@ def plan_query(text: str, vocabulary: Vocabulary) -> Query:
     rule = parsed if isinstance(parsed, Rule) else _as_rule(parsed, text)
     head = _single_head(rule)
     check(Program(rules=(rule,)))
-    lowered = lower_rules([rule], prefix=f"$query{next(_numbers)}_")
+    prefix = f"$query{next(_numbers)}_"
+    lowered = _with_one_answer(lower_rules([rule], prefix, are_answers=True), prefix)
+    lowered = with_value_keys(lowered, prefix, are_answers=True)
     hidden, answer = lowered[:-1], lowered[-1]
     _refuse_unknown(lowered, text, vocabulary)
     if vocabulary.stored_as_triples:
@@ -84,21 +88,61 @@ def _answer(rule: PlannedRule, vocabulary: Vocabulary) -> PlannedRule:
     return replace(rule, builtins=stored.builtins)
 
 
+def _with_one_answer(rules: list[PlannedRule], prefix: str) -> list[PlannedRule]:
+    """Return rules of which only the last derives answers; alternatives have a rule each."""
+    head = rules[-1].head
+    if sum(rule.head.predicate == head.predicate for rule in rules) == 1:
+        return rules
+    union = Predicate(f"{prefix}or", head.predicate.arity)
+    hidden = [
+        replace(rule, head=Atom(union, rule.head.args))
+        if rule.head.predicate == head.predicate
+        else rule
+        for rule in rules
+    ]
+    columns = tuple(Variable(f"${i}") for i in range(union.arity))
+    answer = PlannedRule(len(rules), Atom(head.predicate, columns), (Atom(union, columns),))
+    return [*hidden, replace(answer, origin=rules[-1].origin)]
+
+
 def _as_rule(body: tuple[Literal, ...], text: str) -> Rule:
     """Return the body as a rule whose head has the variables that it binds, in order."""
-    bound = bound_variables(body)
-    seen = dict.fromkeys(v for literal in body for v in variables_of(literal))
-    visible = tuple(v for v in seen if v in bound)
-    head = Atom(Predicate("$answer", len(visible)), visible)
-    return Rule((head,), body, text=" ".join(text.split()))
+    text = " ".join(text.split())
+    plain = plain_rules(Rule((), body, text=text))
+    each = [_named(bound_by(alternative.body)) for alternative in plain]
+    bound = frozenset().union(*each)
+    for alternative in each:
+        if alternative != bound:
+            raise _unequal(bound - alternative, text)
+    seen = dict.fromkeys(v for rule in plain for part in rule.body for v in variables_of(part))
+    columns = tuple(v for v in seen if v in bound)
+    head = Atom(Predicate("$answer", len(columns)), columns)
+    return Rule((head,), body, text=text)
+
+
+def _named(variables: Iterable[Variable]) -> frozenset[Variable]:
+    """Return the variables that users have named."""
+    return frozenset(v for v in variables if not v.name.startswith("$"))
+
+
+def _unequal(missing: Collection[Variable], text: str) -> ProgramError:
+    name = min(missing).name
+    return ProgramError(
+        "S215",
+        f"?{name} is not in each alternative of the query",
+        source=text,
+        help=f"write _ for ?{name} if it is no column, or a rule whose head has the columns",
+    )
 
 
 def _single_head(rule: Rule) -> Atom:
-    if len(rule.heads) != 1 or not isinstance(rule.heads[0], Atom):
+    heads = {plain.heads for plain in plain_rules(rule)}
+    head, *others = next(iter(heads))
+    if others or not isinstance(head, Atom):
         raise ProgramError(
             "S191", "a query has one head", help="ask one query per head", source=rule.text or None
         )
-    return rule.heads[0]
+    return head
 
 
 def _refuse_unknown(rules: Sequence[PlannedRule], text: str, vocabulary: Vocabulary) -> None:
@@ -127,9 +171,11 @@ def _known(name: str, vocabulary: Vocabulary) -> str:
 
 
 def _column_names(args: tuple[Argument, ...]) -> tuple[str, ...]:
-    """Return a name per column: the variable's, c0, c1, ... for constants, all different."""
+    """Return a name per column: the variable's, otherwise c0, c1, ..., all different."""
     names: list[str] = []
     for i, argument in enumerate(args):
-        name = argument.name if isinstance(argument, Variable) else f"c{i}"
+        name = f"c{i}"
+        if isinstance(argument, Variable) and not argument.name.startswith("$"):
+            name = argument.name
         names.append(name if name not in names else f"{name}_{i}")
     return tuple(names)

@@ -360,15 +360,20 @@ def _match(atom: Atom, args: tuple[Term, ...], binding: Binding) -> Binding | No
 
 
 def _computed(builtins: Sequence[Filter | Bind], binding: Binding) -> Binding | None:
-    """Return the binding with all BINDs, or None if one fails or a FILTER does not hold."""
+    """Return the binding with all BINDs, or None if one fails or a FILTER does not hold.
+
+    A BIND whose variable is bound already compares.
+    """
     full = dict(binding)
     waiting = [b for b in builtins if isinstance(b, Bind)]
     while waiting:
         bind = next(b for b in waiting if full.keys() >= set(expression_variables(b.expression)))
         waiting.remove(bind)
         try:
-            full[bind.variable] = evaluate(bind.expression, full)
+            value = evaluate(bind.expression, full)
         except ExpressionError:
+            return None
+        if full.setdefault(bind.variable, value) != value:
             return None
     filters = (b for b in builtins if isinstance(b, Filter))
     return full if all(holds(f.expression, full) for f in filters) else None

@@ -29,7 +29,7 @@ from stratalog.knowledge.rounds import Endless
 from stratalog.lang.check import check, undefined_predicates
 from stratalog.lang.effort import digits_up_to
 from stratalog.lang.misspelt import misspelt_facts
-from stratalog.lang.syntax import Atom, Predicate, Program
+from stratalog.lang.syntax import Equality, Predicate, Program
 from stratalog.lang.terms import SAME_AS
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.facts import RDF, EncodedFacts
@@ -180,7 +180,9 @@ def _doubtful_predicates(
 def _equality_warnings(program: Program, options: Options) -> list[StratalogWarning]:
     same_as = Predicate(f"<{SAME_AS}>", 2)
     derives = any(
-        isinstance(h, Atom) and h.predicate == same_as for r in program.rules for h in r.heads
+        not isinstance(h, Equality) and h.predicate == same_as
+        for r in program.rules
+        for h in r.heads
     )
     if options.equality != "auto" or not derives:
         return []

@@ -213,7 +213,7 @@ class _Description:
         parts = [self._show(atom) for atom in rule.body]
         parts += [f"NOT {self._show(atom)}" for atom in rule.negated]
         parts += [self._show(builtin) for builtin in rule.builtins]
-        return f"what is inside NOT ({', '.join(parts)})"
+        return f"{_KINDS[_kind(hidden)]} ({', '.join(parts)})"
 
     def _aggregate(self, rule: PlannedRule) -> str:
         assert rule.grouping is not None  # noqa: S101  # the caller has looked
@@ -222,6 +222,18 @@ class _Description:
 
     def _show(self, node: Any) -> str:  # noqa: ANN401  # any syntax
         return show(node, self.program.prefixes)
+
+
+_KINDS = {
+    "any": "a projection: _ is left out of",
+    "value": "keys, by which FILTER's = joins, of the values in",
+    "not": "what is inside NOT",
+    "within": "what is inside NOT",
+}
+
+
+def _kind(hidden: Predicate) -> str:
+    return hidden.name.strip("$0123456789")
 
 
 def _level(stratum: Stratum, level_of: dict[Predicate, int]) -> int:

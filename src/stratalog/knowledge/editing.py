@@ -38,7 +38,8 @@ def edit_rules(
     """Give the knowledge base another program, and let its facts follow."""
     old = kb._plan
     inserted = {p for p in given.insert.predicates() if given.insert.size(p)}
-    new = plan_program(program, sorted(_data(kb) | inserted), modules=old.modules)
+    data = sorted(_data(kb) | inserted)
+    new = plan_program(program, data, modules=old.modules, has_keys=old.has_keys)
     kb._program, kb._mentioned = program, predicates_of(program)
     if _is_stored_otherwise(old, new):
         return rebuild(kb, given, report)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -119,11 +120,12 @@ def _plan_of(
 ) -> Plan | None:
     """Return the plan that the counts of a store are valid for, None if it cannot be made.
 
-    A store may have been made without the modules that its options allow.
+    A store may have been made without the modules that its options allow, or without join keys.
     """
     data = [p for p in (*relations, *stored.read_as_triples) if not p.name.startswith("$")]
-    for choice in dict.fromkeys((modules, "auto", "paper", "off")):
-        plan = plan_program(stored.program, data, modules=choice)
+    choices = dict.fromkeys((modules, "auto", "paper", "off"))
+    for has_keys, choice in product((True, False), choices):
+        plan = plan_program(stored.program, data, modules=choice, has_keys=has_keys)
         if sorted(plan_key(plan)) == sorted(stored.plan):  # an update puts rules at the end
             return plan
     return None

@@ -12,6 +12,7 @@ from stratalog.errors import ProgramError, StratalogWarning
 from stratalog.lang.check import check, doubtful_rules
 from stratalog.lang.parse import merge, parse_file, parse_program
 from stratalog.lang.printer import show
+from stratalog.lang.spellings import plain_rules
 from stratalog.lang.syntax import Atom, Program, Rule
 
 Prefixes = Sequence[tuple[str, str]]
@@ -88,7 +89,7 @@ def edit_program(program: Program, add: object, remove: object) -> Edit:
         for text in (add, remove)
     )
     rules = _without(program.rules, removed.rules)
-    new = tuple(rule for rule in dict.fromkeys(added.rules) if rule not in rules)
+    new = _new(added.rules, rules)
     rules += new
     declared = dict.fromkeys((*program.declarations, *added.declarations))
     prefixes = dict((*added.prefixes, *program.prefixes))
@@ -100,10 +101,20 @@ def edit_program(program: Program, add: object, remove: object) -> Edit:
     return Edit(edited, is_edited, added.facts, removed.facts, new, tuple(doubtful_rules(new)))
 
 
+def _new(added: tuple[Rule, ...], rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    """Return the rules, each once, that are not there yet."""
+    fresh = {plain_rules(rule): rule for rule in reversed(added)}
+    for rule in rules:
+        fresh.pop(plain_rules(rule), None)
+    return tuple(reversed(fresh.values()))
+
+
 def _without(rules: tuple[Rule, ...], removed: tuple[Rule, ...]) -> tuple[Rule, ...]:
     """Return the rules that are not removed."""
+    gone: set[Rule] = set()
     for rule in removed:
-        if rule not in rules:
+        same = _same(rule, rules)
+        if not same:
             place = rule.place
             raise ProgramError(
                 "S211",
@@ -113,4 +124,13 @@ def _without(rules: tuple[Rule, ...], removed: tuple[Rule, ...]) -> tuple[Rule, 
                 source=rule.text or show(rule),
                 help="write it as it was given, with the same names of variables",
             )
-    return tuple(rule for rule in rules if rule not in removed)
+        gone.update(same)
+    return tuple(rule for rule in rules if rule not in gone)
+
+
+def _same(rule: Rule, rules: tuple[Rule, ...]) -> list[Rule]:
+    """Return the rule, if it is among others, or those that say the same in plain literals."""
+    if rule in rules:
+        return [rule]
+    plain = plain_rules(rule)
+    return [other for other in rules if plain_rules(other) == plain]

@@ -29,7 +29,7 @@ def with_predicates(plan: Plan, program: Program, new: Iterable[Predicate]) -> P
     if not fresh:
         return plan
     data = {p for p in known if not p.name.startswith("$")} | fresh
-    return aligned(plan_program(program, data, modules=plan.modules), plan)
+    return aligned(plan_program(program, data, modules=plan.modules, has_keys=plan.has_keys), plan)
 
 
 def rule_constants(plan: Plan) -> set[Term]:

@@ -10,7 +10,8 @@ from stratalog.facts.engine import Engine
 from stratalog.facts.labels import A, D
 from stratalog.facts.sets import Batch, Label
 from stratalog.knowledge.options import Options
-from stratalog.lang.syntax import Bind
+from stratalog.lang.builtins import VALUE_KEY
+from stratalog.lang.syntax import Bind, Call, Filter
 from stratalog.plan.rules import PlannedRule, Stratum
 
 MOST_ROUNDS_WITH_BIND = 100_000
@@ -76,6 +77,13 @@ class Endless:
 def _binds(stratum: Stratum) -> str:
     """Return a recursive rule of the stratum that has a BIND, as text, or nothing."""
     for rule in stratum.recursive:
-        if rule.origin and any(isinstance(b, Bind) for b in rule.builtins):
+        if rule.origin and any(map(_makes_values, rule.builtins)):
             return rule.origin.text
     return ""
+
+
+def _makes_values(builtin: Filter | Bind) -> bool:
+    """Return whether a built-in is a BIND to more than the key of a value that there is."""
+    expression = builtin.expression
+    is_key = isinstance(expression, Call) and expression.name == VALUE_KEY
+    return isinstance(builtin, Bind) and not is_key

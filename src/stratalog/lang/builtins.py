@@ -13,7 +13,7 @@ from stratalog.lang import builtins_arithmetic as arithmetic
 from stratalog.lang import builtins_dates as dates
 from stratalog.lang import builtins_strings as strings
 from stratalog.lang.builtins_casts import CASTS
-from stratalog.lang.builtins_compare import compare, equal
+from stratalog.lang.builtins_compare import compare, equal, value_key
 from stratalog.lang.builtins_values import (
     ExpressionError,
     boolean_term,
@@ -22,7 +22,10 @@ from stratalog.lang.builtins_values import (
 from stratalog.lang.syntax import Expression, Variable
 from stratalog.lang.terms import Term
 
-__all__ = ["FUNCTIONS", "ExpressionError", "evaluate", "holds"]
+__all__ = ["FUNCTIONS", "VALUE_KEY", "ExpressionError", "evaluate", "holds"]
+
+VALUE_KEY = "$KEY"
+"""A function of our own: it gives the same constant for all that FILTER's `=` holds between."""
 
 Binding = Mapping[Variable, Term]
 Function = Callable[..., Term]
@@ -177,6 +180,7 @@ _SPECIAL: dict[str, Callable[[tuple[Expression, ...], Binding], Term]] = {
     "BOUND": _bound,
 }
 _OPERATIONS: dict[tuple[str, int], Function] = {
+    (VALUE_KEY, 1): value_key,
     ("NEG", 1): arithmetic.negate,
     ("+", 2): arithmetic.add,
     ("-", 2): arithmetic.subtract,

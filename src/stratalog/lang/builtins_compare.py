@@ -6,7 +6,14 @@ different literals one of which is ill-typed or of an unknown datatype.
 
 from __future__ import annotations
 
+import math
+from decimal import Decimal
+from fractions import Fraction
+
 from stratalog.lang.builtins_values import (
+    DECIMAL_RANK,
+    DOUBLE_RANK,
+    INTEGER_RANK,
     NODES,
     ExpressionError,
     Number,
@@ -14,9 +21,14 @@ from stratalog.lang.builtins_values import (
     is_known,
     moment_of,
     number_of,
+    number_term,
     order_key,
 )
-from stratalog.lang.terms import Term
+from stratalog.lang.terms import DATETIME, Term
+from stratalog.lang.values_numbers import to_double
+
+_INSTANT = "#instant"  # ends the datatype of a key that says which moment is meant
+_SMALL = 2**63
 
 
 def equal(left: Term, right: Term) -> bool:
@@ -72,6 +84,36 @@ def compare(operator: str, left: Term, right: Term) -> Term:
             return boolean_term(less(right, left))
         case _:
             return boolean_term(less_or_equal(right, left))
+
+
+def value_key(term: Term) -> Term:
+    """Return the constant that stands for all that are equal to the term, and for nothing else."""
+    found = number_of(term)
+    if found is not None:
+        return _number_key(found.value)
+    if term.kind.endswith(_INSTANT):  # so that no such literal is the key of a moment
+        return Term(term.kind + _INSTANT, term.text)
+    moment = moment_of(term)
+    if moment is None or moment.zone is None or term.kind == DATETIME:
+        return term  # written in one way only
+    second, fraction = moment.instant
+    return Term(term.kind + _INSTANT, f"{second}.{fraction}")
+
+
+def _number_key(value: Decimal | float) -> Term:
+    """Return a small integer, otherwise a double, otherwise what is exact."""
+    if isinstance(value, float) and not math.isfinite(value):
+        if math.isnan(value):
+            raise ExpressionError("NaN is not equal to itself")
+        return number_term(DOUBLE_RANK, value)
+    exact = Fraction(value)
+    is_whole = exact.denominator == 1
+    if is_whole and -_SMALL <= exact < _SMALL:
+        return number_term(INTEGER_RANK, int(exact))
+    double = to_double(exact)
+    if math.isfinite(double) and Fraction(double) == exact:
+        return number_term(DOUBLE_RANK, double)
+    return number_term(INTEGER_RANK if is_whole else DECIMAL_RANK, Decimal(value))
 
 
 def _is_number(found: Number) -> bool:

@@ -14,10 +14,12 @@ from stratalog.lang.expressions import OPERATORS
 from stratalog.lang.function_atoms import call_for, one_of_two
 from stratalog.lang.names import show_name
 from stratalog.lang.printer import show
-from stratalog.lang.scope import Report, check_variables, visible
+from stratalog.lang.scope import Report, check_variables, variables, visible
+from stratalog.lang.spellings import plain_rules
 from stratalog.lang.syntax import (
     TRIPLE,
     Aggregate,
+    Anonymous,
     Atom,
     Bind,
     Call,
@@ -59,18 +61,24 @@ def check(program: Program) -> list[StratalogWarning]:
 
 def doubtful_rules(rules: Iterable[Rule]) -> list[StratalogWarning]:
     """Return the warnings about each rule by itself."""
-    return [warning for rule in rules for warning in _unused_locals(rule, rule.body)]
+    plain = (each for rule in rules for each in plain_rules(rule))
+    return [warning for rule in plain for warning in _unused_locals(rule, rule.body)]
+
+
+def _plain(program: Program) -> list[Rule]:
+    return [plain for rule in program.rules for plain in plain_rules(rule)]
 
 
 def undefined_predicates(
     program: Program, known: Collection[Predicate] = ()
 ) -> list[StratalogWarning]:
     """Return a warning for each body predicate that no rule, no fact and nothing `known` gives."""
-    heads = {head.predicate for rule in program.rules for head in _head_atoms(rule)}
+    rules = _plain(program)
+    heads = {head.predicate for rule in rules for head in _head_atoms(rule)}
     defined = heads | {fact.predicate for fact in program.facts} | set(known)
     seen = {TRIPLE} | defined
     warnings: list[StratalogWarning] = []
-    for rule in program.rules:
+    for rule in rules:
         for atom in _body_atoms(rule.body):
             if atom.predicate in seen or (TRIPLE in defined and _is_triple(atom.predicate)):
                 continue
@@ -112,22 +120,34 @@ def _check_rule(rule: Rule, findings: _Findings) -> None:
     def report(code: str, message: str, place: Place | None, word: str, advice: str) -> None:
         findings.add(place or rule.place, _in_rule(rule, code, message, place, word, advice))
 
-    if not rule.body and any(visible(head) for head in _head_atoms(rule)):
-        fact = next(head for head in _head_atoms(rule) if visible(head))
-        word = f"?{next(arg.name for arg in fact.args if isinstance(arg, Variable))}"
+    written = [head for head in rule.heads if not isinstance(head, Equality)]
+    for head in written:
+        if Anonymous.ANY in head.args:
+            what = "the head of a rule" if rule.body else "a fact"
+            advice = "write a constant, or a variable that the body binds"
+            report("S214", f"_ has no value in {what}", head.place, "_", advice)
+            return
+    open_facts = [head for head in written if visible(head)] if not rule.body else []
+    for fact in open_facts[:1]:
+        word = f"?{next(v.name for arg in fact.args for v in _named(arg))}"
         advice = f"write a constant for {word}; atoms of one body are separated by commas, not dots"
         report("S210", "a fact has no variables", fact.place, word, advice)
         return
-    for head in rule.heads:
-        if isinstance(head, Equality):
+    for equality in rule.heads:
+        if isinstance(equality, Equality):
             advice = (
                 'equality is not supported yet; write owl:sameAs(?x, ?y) and equality="off" '
                 "to treat it as an ordinary predicate"
             )
-            report("S208", "= in the head of a rule", head.place, "=", advice)
-    check_variables(rule, report)
-    for call, place in _calls(rule.body):
-        _check_call(call, place, report)
+            report("S208", "= in the head of a rule", equality.place, "=", advice)
+    for plain in plain_rules(rule):
+        check_variables(plain, report)
+        for call, place in _calls(plain.body):
+            _check_call(call, place, report)
+
+
+def _named(arg: Expression | Anonymous) -> Iterator[Variable]:
+    return iter(()) if isinstance(arg, Anonymous) else variables(arg)
 
 
 def _in_rule(
@@ -272,7 +292,7 @@ def _uses(
         yield declaration.predicate, declaration.place, declaration
     for fact in program.facts:
         yield fact.predicate, fact.place, fact
-    for rule in program.rules:
+    for rule in _plain(program):
         for atom in (*_head_atoms(rule), *_body_atoms(rule.body)):
             yield atom.predicate, atom.place, rule
 

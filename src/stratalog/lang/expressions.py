@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from stratalog.lang.syntax import (
     Aggregate,
+    Anonymous,
     Bind,
     Call,
+    Choice,
+    Equation,
     Expression,
     Filter,
     Literal,
     Negation,
+    Pattern,
     Place,
 )
 
@@ -70,20 +75,27 @@ def _call(operation: Operation, left: Expression, right: Sequence[Expression]) -
     return Call(operation.name, (left, *right), operation.place)
 
 
+Node = Literal | Expression | Anonymous | None
+
+
 def nesting(body: Iterable[Literal]) -> int:
     """Return how many levels deep literals and calls are nested, however deep that is."""
     depth = 0
-    level: list[Literal | Expression | None] = list(body)
+    level: list[Node] = list(body)
     while level:
         depth += 1
         level = [part for node in level for part in _parts(node)]
     return depth
 
 
-def _parts(node: Literal | Expression | None) -> Iterable[Literal | Expression | None]:
+def _parts(node: Node) -> Iterable[Node]:
     match node:
-        case Call(args=parts) | Negation(body=parts):
+        case Call(args=parts) | Negation(body=parts) | Pattern(args=parts):
             return parts
+        case Equation(left=left, right=right):
+            return (left, right)
+        case Choice(alternatives=bodies):
+            return chain.from_iterable(bodies)
         case Filter(expression=expression) | Bind(expression=expression):
             return (expression,)
         case Aggregate(body=parts, reductions=reductions):

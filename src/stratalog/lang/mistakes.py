@@ -136,10 +136,11 @@ def _habit(stop: Stop) -> Explanation | None:
     if found == ":-" and "DOT" in stop.wanted:
         advice = "end the statement before with a dot; a rule has one  :-"
         return "S107", "a second :- in one statement", advice
-    if found in {"&", "&&", ";", "\u2227"} or word == "AND":
+    if found in {"&", "&&", "\u2227"} or word == "AND":
         return "S102", f"{found} does not separate atoms", "write a comma between atoms"
-    if found in {"|", "||", "\u2228"} or word == "OR":
-        return "S102", f"{found} does not separate atoms", "write one rule for each alternative"
+    if found in {"|", "||", "\u2228", ";"} or word == "OR":
+        advice = "write ; or OR between the alternatives of a body"
+        return "S102", f"{found} does not separate atoms", advice
     if found in {"¬", "\\"}:
         return "S102", f"unexpected {found}", "write NOT before the atom"
     if pair in {"==", "<>"}:

@@ -10,17 +10,21 @@ from stratalog.lang.expressions import ADD, BINDING, COMPARE, PRIMARY, UNARY
 from stratalog.lang.syntax import (
     TRIPLE,
     Aggregate,
+    Anonymous,
     Atom,
     Bind,
     Call,
+    Choice,
     Column,
     Declaration,
     Equality,
+    Equation,
     Expression,
     Filter,
     Head,
     Literal,
     Negation,
+    Pattern,
     Program,
     Reduction,
     Rule,
@@ -96,7 +100,15 @@ class _Printer:
         return f"{heads} :- {self.body(rule.body)} ." if rule.body else f"{heads} ."
 
     def body(self, body: Sequence[Literal]) -> str:
+        if len(body) == 1 and isinstance(body[0], Choice):
+            return self.choice(body[0])
+        return self.conjunction(body)
+
+    def conjunction(self, body: Sequence[Literal]) -> str:
         return ", ".join(self.literal(literal) for literal in body)
+
+    def choice(self, choice: Choice) -> str:
+        return " ; ".join(self.conjunction(body) for body in choice.alternatives)
 
     def declaration(self, declaration: Declaration) -> str:
         columns = ", ".join(_column(column) for column in declaration.columns)
@@ -104,8 +116,12 @@ class _Printer:
 
     def literal(self, literal: Literal) -> str:
         match literal:
-            case Atom():
+            case Atom() | Pattern():
                 return self.atom(literal)
+            case Choice():
+                return f"({self.choice(literal)})"
+            case Equation(left, right):
+                return f"{self._side(left)} = {self.expression(right, ADD)}"
             case Filter(expression):
                 return f"FILTER({self.expression(expression)})"
             case Bind(expression, variable):
@@ -119,15 +135,26 @@ class _Printer:
                 parts += [self.reduction(reduction) for reduction in reductions]
                 return f"AGGREGATE({' '.join(parts)})"
 
-    def atom(self, atom: Atom) -> str:
-        args = ", ".join(self.expression(arg) for arg in atom.args)
+    def _side(self, left: Expression) -> str:
+        """Return the left side of an equation; a function's name would begin an atom."""
+        text = self.expression(left)
+        return f"({text})" if isinstance(left, Call) else text
+
+    def atom(self, atom: Atom | Pattern) -> str:
+        args = ", ".join(
+            arg.value if isinstance(arg, Anonymous) else self.expression(arg) for arg in atom.args
+        )
         if atom.predicate == TRIPLE:
             return f"[{args}]"
         return f"{self._name(atom.predicate.name)}({args})"
 
     def negation(self, negation: Negation) -> str:
         inside = self.body(negation.body)
-        if len(negation.body) != 1 or not isinstance(negation.body[0], Atom) or negation.local:
+        if (
+            len(negation.body) != 1
+            or not isinstance(negation.body[0], Atom | Pattern)
+            or negation.local
+        ):
             inside = f"({inside})"
         local = " ".join(f"?{variable.name}" for variable in negation.local)
         return f"NOT EXISTS {local} IN {inside}" if local else f"NOT {inside}"
@@ -141,7 +168,7 @@ class _Printer:
         """Return the expression, in parentheses if it binds less tightly than `context`."""
         match expression:
             case Variable(name):
-                return f"?{name}"
+                return "_" if name.startswith("$$") else f"?{name}"
             case Term():
                 return self.term(expression)
             case Call(name, args):

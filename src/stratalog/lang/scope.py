@@ -6,14 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from stratalog.lang.syntax import (
     Aggregate,
+    Anonymous,
     Argument,
     Atom,
     Bind,
     Call,
+    Choice,
+    Equation,
     Expression,
     Filter,
     Literal,
     Negation,
+    Pattern,
     Place,
     Rule,
     Variable,
@@ -44,6 +48,13 @@ def visible(literal: Literal) -> Bound:
     match literal:
         case Atom(args=args):
             return atom_variables(args)
+        case Pattern(args=args):
+            named = (arg for arg in args if not isinstance(arg, Anonymous))
+            return frozenset(v for arg in named for v in variables(arg))
+        case Equation(left=left, right=right):
+            return frozenset((*variables(left), *variables(right)))
+        case Choice(alternatives=bodies):
+            return frozenset().union(*(visible(part) for body in bodies for part in body))
         case Filter(expression=expression):
             return frozenset(variables(expression))
         case Bind(expression=expression, variable=variable):
@@ -52,6 +63,11 @@ def visible(literal: Literal) -> Bound:
             return frozenset().union(*map(visible, body)) - frozenset(local)
         case Aggregate(group=group, reductions=reductions):
             return frozenset(group) | {reduction.variable for reduction in reductions}
+
+
+def _is_of_expression(variable: Variable) -> bool:
+    """Return whether a variable stands for an expression in an atom: nothing waits for it."""
+    return variable.name.startswith("$")
 
 
 def check_variables(rule: Rule, report: Report) -> None:
@@ -99,7 +115,7 @@ class _Scope:
         """Return what is bound once every BIND has been evaluated, in an order that works."""
         taken = set(bound)
         for bind in binds:
-            if bind.variable in taken:
+            if bind.variable in taken and not _is_of_expression(bind.variable):
                 self._bound_twice(bind)
             taken.add(bind.variable)
         waiting = binds
@@ -126,9 +142,10 @@ class _Scope:
         awaited = {bind.variable for bind in waiting}
         for bind in waiting:
             if not (awaited | bound).issuperset(variables(bind.expression)):
-                self.need(bind.expression, bind.place, bound | awaited, "BIND")
+                word = "an expression" if _is_of_expression(bind.variable) else "BIND"
+                self.need(bind.expression, bind.place, bound | awaited, word)
                 return
-        bind = waiting[0]
+        bind = next(bind for bind in waiting if not _is_of_expression(bind.variable))
         self._report(
             self._code,
             f"the BIND of ?{bind.variable.name} depends on itself",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import NamedTuple
 
 from stratalog.lang.terms import Term
@@ -50,6 +51,12 @@ class Atom:
     place: Place | None = field(default=None, compare=False)
 
 
+class Anonymous(Enum):
+    """The anonymous variable `_`: any constant, another one at each place."""
+
+    ANY = "_"
+
+
 @dataclass(frozen=True, slots=True)
 class Equality:
     """`?x = ?y` in a head."""
@@ -72,8 +79,17 @@ Expression = Variable | Term | Call
 
 
 @dataclass(frozen=True, slots=True)
+class Pattern:
+    """An atom with `_` or with expressions among its arguments: `p(?x + 1, _)`."""
+
+    predicate: Predicate
+    args: tuple[Expression | Anonymous, ...]
+    place: Place | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Filter:
-    """`FILTER(expression)`, or a comparison in a body."""
+    """`FILTER(expression)`, or a comparison in a body that is not by `=`."""
 
     expression: Expression
     place: Place | None = field(default=None, compare=False)
@@ -85,6 +101,15 @@ class Bind:
 
     expression: Expression
     variable: Variable
+    place: Place | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Equation:
+    """`?y = ?x + 1` in a body: a BIND if nothing else gives ?y a value, otherwise a FILTER."""
+
+    left: Expression
+    right: Expression
     place: Place | None = field(default=None, compare=False)
 
 
@@ -116,8 +141,16 @@ class Aggregate:
     place: Place | None = field(default=None, compare=False)
 
 
-Literal = Atom | Negation | Filter | Bind | Aggregate
-Head = Atom | Equality
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """`a, b ; c`, also written with OR: each alternative is a body."""
+
+    alternatives: tuple[tuple[Literal, ...], ...]
+    place: Place | None = field(default=None, compare=False)
+
+
+Literal = Atom | Pattern | Negation | Filter | Bind | Equation | Aggregate | Choice
+Head = Atom | Pattern | Equality
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """A checked program to planned rules: what goes beyond the papers' rules becomes hidden predicates.
 
-- Several heads: one rule each.
+- Several heads, and several alternatives of a body: one rule each.
+- `_` in a body: a hidden projection `$any1(other arguments)`.
 - `NOT` with existential variables or several literals: NOT of a hidden projection `$not1(shared
 variables)`.
 - `AGGREGATE`: a hidden predicate `$aggregate1(group, results)` with one fact per non-empty group.
@@ -9,8 +10,9 @@ variables)`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
+from stratalog.lang.spellings import bound_by, is_anonymous, plain_rules
 from stratalog.lang.syntax import (
     Aggregate,
     Atom,
@@ -31,26 +33,34 @@ from stratalog.plan.rules import Grouping, PlannedRule
 Body = tuple[list[Atom], list[Atom], list[Filter | Bind]]
 
 
-def lower_rules(rules: Iterable[Rule], prefix: str = "$") -> list[PlannedRule]:
-    """Return the planned rules of `rules`, hidden ones before the rules that need them."""
-    lowering = _Lowering(prefix)
+def lower_rules(
+    rules: Iterable[Rule], prefix: str = "$", *, are_answers: bool = False
+) -> list[PlannedRule]:
+    """Return the planned rules of `rules`, hidden ones before the rules that need them.
+
+    What answers a query is listed once, however many instances give it: its rules need no
+    projections of their own.
+    """
+    lowering = _Lowering(prefix, are_answers=are_answers)
     for rule in rules:
-        lowering.add(rule)
+        for plain in plain_rules(rule):
+            lowering.add(plain, rule)
     return lowering.planned
 
 
 class _Lowering:
-    def __init__(self, prefix: str) -> None:
+    def __init__(self, prefix: str, *, are_answers: bool) -> None:
         self.planned: list[PlannedRule] = []
         self._prefix = prefix
+        self._are_answers = are_answers
         self._hidden: dict[object, Predicate] = {}
         self._renamed = 0
 
-    def add(self, rule: Rule) -> None:
-        heads = [_atom_head(head) for head in rule.heads]
-        body = self._body(rule.body, rule)
+    def add(self, plain: Rule, origin: Rule) -> None:
+        heads = [_atom_head(head) for head in plain.heads]
+        body = self._body(plain.body, origin, is_projected=not self._are_answers)
         for head in heads:
-            self._emit(head, body, None, rule)
+            self._emit(head, body, None, origin)
 
     def _emit(self, head: Atom, body: Body, grouping: Grouping | None, origin: Rule) -> None:
         atoms, negated, builtins = body
@@ -66,13 +76,15 @@ class _Lowering:
             )
         )
 
-    def _body(self, literals: Sequence[Literal], origin: Rule) -> Body:
+    def _body(
+        self, literals: Sequence[Literal], origin: Rule, *, is_projected: bool = True
+    ) -> Body:
         """Return the literals as atoms, closed negated atoms and built-ins."""
         body: Body = ([], [], [])
         for literal in literals:
             match literal:
                 case Atom():
-                    body[0].append(literal)
+                    body[0].append(self._projection(literal, origin) if is_projected else literal)
                 case Filter() | Bind():
                     body[2].append(literal)
                 case Aggregate():
@@ -81,15 +93,24 @@ class _Lowering:
                     body[1].append(self._negation(literal, literals, origin))
         return body
 
+    def _projection(self, atom: Atom, origin: Rule) -> Atom:
+        """Return the atom of the hidden projection to what is not `_`; other atoms as they are."""
+        variables = tuple(dict.fromkeys(variables_of(atom)))
+        kept = tuple(v for v in variables if not is_anonymous(v))
+        if kept == variables:
+            return atom
+        key = renamed(("any", atom, kept), {})
+        return self._hide("any", key, kept, [atom], None, origin)
+
     def _negation(self, negation: Negation, around: Sequence[Literal], origin: Rule) -> Atom:
         inner = self._rename_apart(negation)
-        bound = bound_variables(around)
+        bound = bound_by(around)
         shared = tuple(v for v in _in_order(inner) if v in bound)
-        if len(inner) == 1 and isinstance(inner[0], Atom) and set(_in_order(inner)) <= bound:
-            return inner[0]
-        context = _context(set(shared) - bound_variables(inner), around)
+        if len(inner) == 1 and isinstance(inner[0], Atom) and _is_closed(inner[0], bound):
+            return self._projection(inner[0], origin)
+        context = _context(set(shared) - bound_by(inner), around)
         inner = (*context, *inner)
-        key = _renamed(("not", inner, shared), {})
+        key = renamed(("not", inner, shared), {})
         return self._hide("within" if context else "not", key, shared, inner, None, origin)
 
     def _rename_apart(self, negation: Negation) -> tuple[Literal, ...]:
@@ -102,7 +123,7 @@ class _Lowering:
     def _aggregate(self, aggregate: Aggregate, origin: Rule) -> Atom:
         results = tuple(reduction.variable for reduction in aggregate.reductions)
         arguments = aggregate.group + results
-        key = _renamed(aggregate, {})
+        key = renamed(aggregate, {})
         grouping = Grouping(aggregate.group, aggregate.reductions)
         return self._hide("aggregate", key, arguments, aggregate.body, grouping, origin)
 
@@ -120,8 +141,9 @@ class _Lowering:
         if hidden is None:
             name = f"{self._prefix}{kind}{len(self._hidden) + 1}"
             hidden = self._hidden[key] = Predicate(name, len(arguments))
-            head = Atom(hidden, arguments)
-            self._emit(head, self._body(literals, origin), grouping, origin)
+            # Only what an AGGREGATE ranges over must not be enumerated: others are projections.
+            body = self._body(literals, origin, is_projected=grouping is not None)
+            self._emit(Atom(hidden, arguments), body, grouping, origin)
         return Atom(hidden, arguments)
 
 
@@ -141,8 +163,13 @@ def _context(missing: set[Variable], around: Sequence[Literal]) -> list[Literal]
         context.append(binders[0])
         if isinstance(binders[0], Bind):
             missing = missing | set(expression_variables(binders[0].expression))
-        missing = missing - bound_variables(context)
+        missing = missing - bound_by(context)
     return context
+
+
+def _is_closed(atom: Atom, bound: Collection[Variable]) -> bool:
+    """Return whether an atom's variables are bound, but for those that are written `_`."""
+    return all(v in bound or is_anonymous(v) for v in variables_of(atom))
 
 
 def _atom_head(head: Head) -> Atom:
@@ -151,7 +178,7 @@ def _atom_head(head: Head) -> Atom:
     return head
 
 
-def _renamed(  # noqa: C901, PLR0911  # a case per kind of node
+def renamed(  # noqa: C901, PLR0911  # a case per kind of node
     part: object, names: dict[Variable, Variable]
 ) -> object:
     """Return a key that is equal for parts alike up to the names of their variables."""
@@ -161,23 +188,23 @@ def _renamed(  # noqa: C901, PLR0911  # a case per kind of node
         case Predicate():
             return part
         case Reduction():
-            return ("reduction", *(_renamed(field, names) for field in part))
+            return ("reduction", *(renamed(field, names) for field in part))
         case tuple() | list():
-            return (type(part).__name__, *(_renamed(item, names) for item in part))
+            return (type(part).__name__, *(renamed(item, names) for item in part))
         case Atom():
-            return ("atom", part.predicate, _renamed(part.args, names))
+            return ("atom", part.predicate, renamed(part.args, names))
         case Call():
-            return ("call", part.name, _renamed(part.args, names))
+            return ("call", part.name, renamed(part.args, names))
         case Filter():
-            return ("filter", _renamed(part.expression, names))
+            return ("filter", renamed(part.expression, names))
         case Bind():
-            return ("bind", _renamed(part.expression, names), _renamed(part.variable, names))
+            return ("bind", renamed(part.expression, names), renamed(part.variable, names))
         case Negation():
-            return ("negation", _renamed(part.body, names), _renamed(part.local, names))
+            return ("negation", renamed(part.body, names), renamed(part.local, names))
         case Aggregate():
             return (
                 "aggregate",
-                *(_renamed(p, names) for p in (part.body, part.group, part.reductions)),
+                *(renamed(p, names) for p in (part.body, part.group, part.reductions)),
             )
     return part
 
@@ -210,17 +237,6 @@ def variables_of(literal: Literal) -> Iterator[Variable]:
 
 def _in_order(literals: Sequence[Literal]) -> list[Variable]:
     return list(dict.fromkeys(v for literal in literals for v in variables_of(literal)))
-
-
-def bound_variables(literals: Sequence[Literal]) -> set[Variable]:
-    """Return the variables that the atoms, aggregates and BINDs of a body bind."""
-    bound: set[Variable] = set()
-    for literal in literals:
-        if isinstance(literal, Atom | Aggregate):
-            bound.update(variables_of(literal))
-        elif isinstance(literal, Bind):
-            bound.add(literal.variable)
-    return bound
 
 
 def substitute(literal: Literal, names: dict[Variable, Variable]) -> Literal:
@@ -264,3 +280,4 @@ def substitute(literal: Literal, names: dict[Variable, Variable]) -> Literal:
                 ),
                 literal.place,
             )
+    raise TypeError("what is planned has been said in plain literals")

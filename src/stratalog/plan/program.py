@@ -18,16 +18,24 @@ from stratalog.plan.triples import (
     store_as_triples,
     writes_triples,
 )
+from stratalog.plan.value_keys import with_value_keys
 
 
 def plan_program(
-    program: Program, data: Collection[Predicate] = (), *, modules: str = "off"
+    program: Program,
+    data: Collection[Predicate] = (),
+    *,
+    modules: str = "off",
+    has_keys: bool = True,
 ) -> Plan:
     """Return the plan of a checked program; `data` are the predicates of facts given outside it.
 
     With `modules`, "paper" or "auto", rules that special algorithms evaluate are apart from others.
+    Without `has_keys` equality filters are never join keys, as in older stores.
     """
     rules = lower_rules(program.rules)
+    if has_keys:
+        rules = with_value_keys(rules)
     known = {*data, *(fact.predicate for fact in program.facts), *_predicates(rules)}
     _refuse_two_arities(known)
     as_triples = writes_triples(rules)
@@ -42,7 +50,7 @@ def plan_program(
     strata = stratify(numbered, known - {TRIPLE} if not as_triples else known)
     if modules != "off":
         strata = tuple(with_modules(stratum, is_exact=modules == "auto") for stratum in strata)
-    return Plan(numbered, strata, hidden, as_triples, modules)
+    return Plan(numbered, strata, hidden, as_triples, modules, has_keys)
 
 
 def _refuse_two_arities(predicates: Collection[Predicate]) -> None:

@@ -114,6 +114,7 @@ class Plan:
     hidden: frozenset[Predicate]
     stored_as_triples: bool = False  # the IRI-named unary and binary relations live in TRIPLE
     modules: str = "off"  # or "paper", "auto": how rules are evaluated that say what is transitive
+    has_keys: bool = True  # equality filters may be join keys
     predicates: frozenset[Predicate] = field(init=False, repr=False, compare=False)
     """The predicates of all strata: only these can have facts."""
     rule_of: dict[int, PlannedRule] = field(init=False, repr=False, compare=False)

@@ -258,6 +258,26 @@ size(?x, ?n) :- AGGREGATE(same(?x, ?y) ON ?x BIND COUNT(?y) AS ?n) .
         options={"engine": "spark"},
         given_as="ntriples",
     ),
+    "equality-filters": Recipe(  # before such filters were join keys
+        """meets(?x, ?y) :- level(?x), hour(?y), FILTER(?y = ?x + 1) .
+alone(?x) :- level(?x), NOT (hour(?y), FILTER(?y = ?x + 1)) .
+climbs(?y) :- meets(?z, ?x), hour(?y), FILTER(?x = ?y) .
+""",
+        "level(1) .\nlevel(2) .\nlevel(2.5) .\nhour(2) .\nhour(3.0) .\nhour(7) .",
+        "answer(?x, ?y) :- meets(?x, ?y), NOT alone(?y) .",
+        "hour(3) .\nlevel(6) .",
+        "hour(2) .\nlevel(2) .",
+        [
+            Step("hour(3.5) .", "level(1) ."),
+            Step(
+                "level(1) .",
+                rules="""meets(?x, ?y) :- level(?x), hour(?y), FILTER(?y = ?x + 1) .
+alone(?x) :- level(?x), NOT (hour(?y), FILTER(?y = ?x + 1)) .
+late(?x) :- hour(?x), meets(?y, ?z), FILTER(?x = ?z + ?y) .
+""",
+            ),
+        ],
+    ),
     "stream": Recipe(
         REACH,
         _links([(1, 2), (2, 3)]),

@@ -19,6 +19,7 @@ from stratalog.lang.syntax import (
     Call,
     Column,
     Equality,
+    Equation,
     Filter,
     Negation,
     Place,
@@ -274,8 +275,8 @@ def test_a_dot_after_a_name_or_a_number_ends_the_statement():
     program = parse_program(
         "@prefix : <http://e/> .\np(?x) :- ?x = :a.b. q(1).r(2).\np(?x) :- ?x = 1."
     )
-    assert program.rules[0].body == (Filter(Call("=", (X, iri("http://e/a.b")))),)
-    assert program.rules[1].body == (Filter(Call("=", (X, ONE))),)
+    assert program.rules[0].body == (Equation(X, iri("http://e/a.b")),)
+    assert program.rules[1].body == (Equation(X, ONE),)
     assert len(program.facts) == 2
 
 

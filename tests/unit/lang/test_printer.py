@@ -10,14 +10,18 @@ from stratalog.lang.printer import show
 from stratalog.lang.syntax import (
     TRIPLE,
     Aggregate,
+    Anonymous,
     Atom,
     Bind,
     Call,
+    Choice,
     Column,
     Declaration,
     Equality,
+    Equation,
     Filter,
     Negation,
+    Pattern,
     Predicate,
     Program,
     Reduction,
@@ -98,6 +102,30 @@ def atoms(draw, arguments=ARGUMENTS):
     return Atom(Predicate(name, len(args)), args)
 
 
+@st.composite
+def written(draw, *, is_verb=False):
+    choices = [st.just(Anonymous.ANY), calls(EXPRESSIONS), VARIABLES if is_verb else ARGUMENTS]
+    return draw(st.one_of(choices))
+
+
+@st.composite
+def patterns(draw):
+    if draw(st.booleans()):
+        args = tuple(draw(st.lists(written(), min_size=1, max_size=3)))
+        predicate = Predicate(draw(BARE_NAMES | IRIS.map(lambda iri: f"<{iri}>")), len(args))
+    else:
+        predicate, verb = TRIPLE, draw(written(is_verb=True) | st.just(RDF_TYPE))
+        args = (draw(written()), verb, draw(written(is_verb=verb == RDF_TYPE)))
+    if all(isinstance(arg, Variable | Term) for arg in args):
+        return Atom(predicate, args)
+    return Pattern(predicate, args)
+
+
+@st.composite
+def equations(draw):
+    return Equation(draw(EXPRESSIONS), draw(EXPRESSIONS))
+
+
 TRIPLES = st.one_of(
     st.builds(lambda s, p, o: Atom(TRIPLE, (s, p, o)), ARGUMENTS, VARIABLES, ARGUMENTS),
     st.builds(lambda s, c: Atom(TRIPLE, (s, RDF_TYPE, c)), ARGUMENTS, VARIABLES),
@@ -118,17 +146,25 @@ def bodies(inner):
 def compound(inner):
     variables = st.lists(VARIABLES, max_size=2).map(tuple)
     reductions = st.lists(REDUCTIONS, min_size=1, max_size=2).map(tuple)
-    return st.builds(Negation, bodies(inner), variables) | st.builds(
-        Aggregate, bodies(inner), variables, reductions
+    plain = inner.filter(lambda literal: not isinstance(literal, Choice))
+    return st.one_of(
+        st.builds(Negation, bodies(inner), variables),
+        st.builds(Aggregate, bodies(plain), variables, reductions),
+        st.lists(bodies(inner), min_size=2, max_size=3).map(lambda parts: Choice(tuple(parts))),
     )
 
 
 LITERALS = st.recursive(
-    atoms() | TRIPLES | st.builds(Filter, EXPRESSIONS) | st.builds(Bind, EXPRESSIONS, VARIABLES),
+    patterns()
+    | equations()
+    | atoms()
+    | TRIPLES
+    | st.builds(Filter, EXPRESSIONS)
+    | st.builds(Bind, EXPRESSIONS, VARIABLES),
     compound,
     max_leaves=4,
 )
-HEADS = atoms() | TRIPLES | st.builds(Equality, ARGUMENTS, ARGUMENTS)
+HEADS = patterns() | atoms() | TRIPLES | st.builds(Equality, ARGUMENTS, ARGUMENTS)
 RULES = st.builds(Rule, st.lists(HEADS, min_size=1, max_size=2).map(tuple), bodies(LITERALS))
 COLUMNS = st.builds(
     Column, WORDS, st.sampled_from(["integer", "date"]), st.booleans(), st.none() | TEXTS

@@ -21,6 +21,7 @@ Mask = npt.NDArray[np.bool_]
 UNREAD, SLOW, FAILED, NODE, TEXT, TRUTH, WHOLE, DOUBLE = (np.uint8(code) for code in range(8))
 EXACT_DOUBLE = np.int64(2**53)  # up to here integers and doubles compare exactly as doubles
 SAFE_PRODUCT = float(2**62)
+SMALL_DOUBLE = float(2**63)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +118,21 @@ def truth(column: Column) -> Column:
     value = np.where(states == DOUBLE, as_double, numbers != 0)
     decided = np.where(states >= TRUTH, TRUTH, np.where(states == TEXT, SLOW, states))
     return Column(np.where(decided == NODE, FAILED, decided), value.astype(np.int64))
+
+
+def whole(column: Column) -> tuple[Integers, Mask]:
+    """Return the doubles that are whole numbers of 64 bits, and which rows these are."""
+    doubles = column.numbers.view(np.float64)
+    with np.errstate(invalid="ignore"):  # rows that hold no double may look like any
+        is_small = (column.states == DOUBLE) & (np.floor(doubles) == doubles)
+        is_small &= (doubles >= -SMALL_DOUBLE) & (doubles < SMALL_DOUBLE)
+    return np.where(is_small, doubles, 0.0).astype(np.int64), is_small
+
+
+def is_nan(column: Column) -> Mask:
+    """Return which rows hold NaN."""
+    found: Mask = (column.states == DOUBLE) & np.isnan(column.numbers.view(np.float64))
+    return found
 
 
 def invert(column: Column) -> Column:

@@ -38,6 +38,8 @@ ERROR = np.uint32(0xFFFFFFFF)
 _CHUNK = sized(1 << 16, 3)  # so many rows are terms of Python at a time
 _CHECKED = sized(1 << 9, 2)  # rows after which limits are looked at; long texts do so themselves
 
+_VALUE = Variable("$")
+
 Columns = Mapping[Variable, Ids]
 
 _UNARY: dict[str, Callable[[Column], Column]] = {
@@ -88,6 +90,8 @@ class Evaluator:
             return columns[expression]
         if isinstance(expression, Term):
             return np.full(size, self._terms.encode([expression])[0])
+        if isinstance(expression, Call) and expression.name == builtins.VALUE_KEY:
+            return self._keys(self.evaluate(expression.args[0], columns, size))
         return self._ids(expression, columns, size) if size else np.zeros(0, np.uint32)
 
     def holds(self, expression: Expression, columns: Columns, size: int) -> Mask:
@@ -168,6 +172,27 @@ class Evaluator:
             distinct, inverse = _distinct(expression, columns, slow)
             result[slow] = self._slow_ids(expression, distinct)[inverse]
         return result
+
+    def _keys(self, ids: Ids) -> Ids:
+        """Return the ids of the keys of values, ERROR where there is none."""
+        known = ids != ERROR
+        distinct, inverse = np.unique(ids[known], return_inverse=True)
+        keys = np.full(ids.size, ERROR)
+        keys[known] = self._distinct_keys(distinct)[inverse]
+        return keys
+
+    def _distinct_keys(self, ids: Ids) -> Ids:
+        """Return the keys of different ids: most values are their own."""
+        column, keys = self._numbers.column(ids), ids.copy()
+        whole, is_small = columnwise.whole(column)
+        if is_small.any():
+            keys[is_small] = self.encode_integers(whole[is_small])
+        keys[columnwise.is_nan(column)] = ERROR
+        slow = column.states == SLOW
+        if slow.any():
+            call = Call(builtins.VALUE_KEY, (_VALUE,))
+            keys[slow] = self._slow_ids(call, {_VALUE: ids[slow]})
+        return keys
 
     def _slow_ids(self, expression: Expression, distinct: Columns) -> Ids:
         results = []
