@@ -7,7 +7,7 @@ variable that have types, and none in common, never hold the same constant.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -105,18 +105,21 @@ class TypeFlow:
 
     def _follow(self) -> None:
         """Add types to heads until nothing is new; a rule is looked at when what it reads grew."""
-        readers: dict[Predicate, list[_Rule]] = defaultdict(list)
-        for rule in self._rules:
+        readers: dict[Predicate, list[int]] = defaultdict(list)
+        for place, rule in enumerate(self._rules):
             for predicate in {atom.predicate for atom in rule.planned.body}:
-                readers[predicate].append(rule)
-        waiting = dict.fromkeys(range(len(self._rules)))
-        place = {id(rule): number for number, rule in enumerate(self._rules)}
+                readers[predicate].append(place)
+        waiting = deque(range(len(self._rules)))
+        is_waiting = [True] * len(self._rules)
         while waiting:
-            rule = self._rules[next(iter(waiting))]
-            del waiting[place[id(rule)]]
-            if self._add(rule):
-                again = readers[rule.planned.head.predicate]
-                waiting.update(dict.fromkeys(place[id(each)] for each in again))
+            place = waiting.popleft()
+            is_waiting[place] = False
+            if self._add(self._rules[place]):
+                grown = self._rules[place].planned.head.predicate
+                again = [each for each in readers[grown] if not is_waiting[each]]
+                waiting.extend(again)
+                for each in again:
+                    is_waiting[each] = True
 
     def _add(self, rule: _Rule) -> bool:
         """Add to the head's columns what the rule derives; return whether that is new."""
