@@ -70,7 +70,8 @@ class TypeFlow:
     ) -> None:
         """Take the types of the columns of explicit facts, by predicate."""
         self.columns: dict[Predicate, Columns] = {p: list(types) for p, types in given.items()}
-        self._rules = [self._numbered(rule) for rule in rules]
+        self._planned = rules
+        self._rules: list[_Rule] = []  # those that may have instances: all their atoms have facts
         self._follow()
 
     def _numbered(self, rule: PlannedRule) -> _Rule:
@@ -106,20 +107,28 @@ class TypeFlow:
     def _follow(self) -> None:
         """Add types to heads until nothing is new; a rule is looked at when what it reads grew."""
         readers: dict[Predicate, list[int]] = defaultdict(list)
-        for place, rule in enumerate(self._rules):
-            for predicate in {atom.predicate for atom in rule.planned.body}:
+        for place, rule in enumerate(self._planned):
+            for predicate in {atom.predicate for atom in rule.body}:
                 readers[predicate].append(place)
-        waiting = deque(range(len(self._rules)))
-        is_waiting = [True] * len(self._rules)
+        present = set(self.columns)
+        begun: dict[int, _Rule] = {}
+        waiting = deque(range(len(self._planned)))
+        is_waiting = [True] * len(self._planned)
         while waiting:
             place = waiting.popleft()
             is_waiting[place] = False
-            if self._add(self._rules[place]):
-                grown = self._rules[place].planned.head.predicate
-                again = [each for each in readers[grown] if not is_waiting[each]]
+            planned = self._planned[place]
+            if not all(atom.predicate in present for atom in planned.body):
+                continue
+            rule = begun.get(place) or begun.setdefault(place, self._numbered(planned))
+            head = planned.head.predicate
+            if self._add(rule) or head not in present:
+                present.add(head)
+                again = [each for each in readers[head] if not is_waiting[each]]
                 waiting.extend(again)
                 for each in again:
                     is_waiting[each] = True
+        self._rules = [begun[place] for place in sorted(begun)]
 
     def _add(self, rule: _Rule) -> bool:
         """Add to the head's columns what the rule derives; return whether that is new."""
@@ -148,8 +157,8 @@ class TypeFlow:
         return types
 
     def planned(self) -> Iterator[PlannedRule]:
-        """Yield the rules."""
-        return (rule.planned for rule in self._rules)
+        """Yield all rules."""
+        return iter(self._planned)
 
     # Where nothing matches
 
@@ -188,8 +197,8 @@ class TypeFlow:
     def upstream(self, predicates: Iterable[Predicate]) -> set[Predicate]:
         """Return the predicates, and all from which theirs are derived."""
         makers: dict[Predicate, list[PlannedRule]] = defaultdict(list)
-        for rule in self._rules:
-            makers[rule.planned.head.predicate].append(rule.planned)
+        for rule in self._planned:
+            makers[rule.head.predicate].append(rule)
         found: set[Predicate] = set()
         waiting = list(predicates)
         while waiting:
