@@ -106,10 +106,7 @@ class TypeFlow:
 
     def _follow(self) -> None:
         """Add types to heads until nothing is new; a rule is looked at when what it reads grew."""
-        readers: dict[Predicate, list[int]] = defaultdict(list)
-        for place, rule in enumerate(self._planned):
-            for predicate in {atom.predicate for atom in rule.body}:
-                readers[predicate].append(place)
+        readers = self._readers()
         present = set(self.columns)
         begun: dict[int, _Rule] = {}
         waiting = deque(range(len(self._planned)))
@@ -129,6 +126,14 @@ class TypeFlow:
                 for each in again:
                     is_waiting[each] = True
         self._rules = [begun[place] for place in sorted(begun)]
+
+    def _readers(self) -> dict[Predicate, list[int]]:
+        """Return the places of the rules that read each predicate."""
+        readers: dict[Predicate, list[int]] = defaultdict(list)
+        for place, rule in enumerate(self._planned):
+            for predicate in {atom.predicate for atom in rule.body}:
+                readers[predicate].append(place)
+        return readers
 
     def _add(self, rule: _Rule) -> bool:
         """Add to the head's columns what the rule derives; return whether that is new."""
