@@ -96,6 +96,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if any(folder in item.path.parents for folder in RANDOM):
             item.add_marker(pytest.mark.filterwarnings("ignore::stratalog.StratalogWarning"))
+        if "shared_data" in getattr(item, "fixturenames", ()):
+            # Real rule sets name much that data lacks, and derive owl:sameAs.
+            item.add_marker(pytest.mark.filterwarnings("ignore:W301", "ignore:W310"))
         if item.get_closest_marker("spark") or "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")
             # PySpark's own warning, for which nothing can be done here: it needs no pandas.

@@ -36,7 +36,7 @@ ARITHMETIC = ("+", "-")
 
 def respelled(draw: Draw, signature: Signature, rule: Rule) -> Rule:
     """Return the rule with one or two spellings drawn, if they fit."""
-    for name in draw(st.lists(st.sampled_from([*SPELLINGS]), min_size=1, max_size=2)):
+    for name in draw(st.lists(st.sampled_from(OFTEN), min_size=1, max_size=2)):
         found = SPELLINGS[name](draw, signature, rule)
         if found != rule:
             event(f"spelling: {name}")
@@ -110,10 +110,11 @@ def is_needed(rule: Rule, variable: Variable) -> bool:
 def anything(draw: Draw, signature: Signature, rule: Rule) -> Rule:
     """Write `_` for an argument, or for several; of an atom inside NOT or AGGREGATE, too."""
     del signature
-    place = draw(st.integers(0, len(rule.body) - 1)) if rule.body else None
-    literal = None if place is None else rule.body[place]
-    if place is None or literal is None:
+    if not rule.body:
         return rule
+    around = [n for n, x in enumerate(rule.body) if isinstance(x, Negation | Aggregate)]
+    place = draw(st.sampled_from([*range(len(rule.body)), *around * 3]))
+    literal = rule.body[place]
     if isinstance(literal, Negation):
         inside = Rule((), literal.body)
         body = anything(draw, _NOTHING, inside).body if _is_plain(literal) else literal.body
@@ -125,13 +126,13 @@ def anything(draw: Draw, signature: Signature, rule: Rule) -> Rule:
         return with_literal(rule, place, Aggregate(body, literal.group, literal.reductions))
     if not isinstance(literal, Atom | Pattern):
         return rule
+    elsewhere = bound_in(rule.body[:place] + rule.body[place + 1 :])
     args = list(literal.args)
-    for column in range(len(args)):
+    for column in draw(st.permutations(range(len(args)))):
         arg = args[column]
-        elsewhere = Rule(rule.heads, rule.body[:place] + rule.body[place + 1 :])
-        is_free = not isinstance(arg, Variable) or not is_needed(rule, arg)
-        is_free = is_free or arg in bound_in(elsewhere.body) or args.count(arg) > 1
-        if is_free and draw(st.booleans()) and not _feeds(rule, arg):
+        is_free = not isinstance(arg, Variable) or not _is_used(rule, arg)
+        is_free = is_free or arg in elsewhere or args.count(arg) > 1
+        if is_free and (Anonymous.ANY not in args or draw(st.booleans())):
             args[column] = Anonymous.ANY
     if Anonymous.ANY not in args:
         return rule
@@ -300,3 +301,4 @@ SPELLINGS: dict[str, Callable[[Draw, Signature, Rule], Rule]] = {
     "joined by value": joined_by_value,
     "alternatives": choice,
 }
+OFTEN = [*SPELLINGS, "anything", "anything", "alternatives"]  # which have more places

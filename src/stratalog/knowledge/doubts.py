@@ -18,6 +18,7 @@ from stratalog.knowledge.reader import parts
 from stratalog.lang.column_types import ANY, DOUBLES, Types, type_of_kind
 from stratalog.lang.names import split_arity, table_name
 from stratalog.lang.syntax import TRIPLE, Declaration, Predicate, Program, Rule
+from stratalog.lang.terms import Term
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.facts import RDF, EncodedFacts, Ids
 from stratalog.pipeline.measured_types import MeasuredTypes
@@ -26,13 +27,15 @@ from stratalog.plan.lower import lower_rules
 from stratalog.plan.rules import Plan, PlannedRule
 from stratalog.plan.triples import is_triple_shaped
 from stratalog.plan.type_flow import TypeFlow
-from stratalog.plan.unjoinable import Remark, Unjoinable
+from stratalog.plan.unjoinable import Remark, Unjoinable, has_alike
 
 if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase
     from stratalog.knowledge.programs import Edit
 
 Given = Mapping[Predicate, Sequence[Types]]
+
+MANY = 256  # rules, from which a look at all constants is quicker than following types
 
 FROM_PANDAS = (
     " (whole numbers: pandas makes integers doubles where a value is missing; "
@@ -106,6 +109,8 @@ def _warnings(  # the parts of one question
     Only where these have nothing in common all rows are looked at.
     """
     measured = MeasuredTypes(explicit.dictionary)
+    if len(rules) >= MANY and not _may_be_doubtful(rules, declared, explicit, measured.in_use()):
+        return []
     given = {**declared}
     for predicate in explicit.present:
         given[predicate] = measured.of_some(explicit.columns(predicate))
@@ -124,6 +129,24 @@ def _warnings(  # the parts of one question
         return remark(predicate, column) if is_double else ""
 
     return Unjoinable(program, TypeFlow(rules, given), explicit.rdf, among).warnings(told)
+
+
+def _may_be_doubtful(
+    rules: Sequence[PlannedRule], declared: Given, explicit: _Explicit, known: Types
+) -> bool:
+    """Return whether there are types enough for a doubtful join; `known` are those of constants."""
+    if any(rule.grouping is not None or rule.builtins for rule in rules):
+        return True
+    atoms = (atom for rule in rules for atom in (rule.head, *rule.body, *rule.negated))
+    kinds = {arg.kind for atom in atoms for arg in atom.args if isinstance(arg, Term)}
+    for types in (
+        *map(type_of_kind, kinds),
+        *(t for columns in declared.values() for t in columns),
+    ):
+        known |= types
+    if all(p.name.startswith("<") or p in explicit.rdf for p in (*explicit.present, *declared)):
+        return has_alike(known)
+    return known.bit_count() > 1
 
 
 def _nothing_more(_predicate: Predicate, _column: int) -> str:

@@ -30,6 +30,10 @@ class MeasuredTypes:
         """Return all types that columns hold."""
         return [self._of_column(ids) for ids in columns]
 
+    def in_use(self) -> Types:
+        """Return the types of all constants that are known."""
+        return int(np.bitwise_or.reduce(self._types[self._kinds]))
+
     def _of_column(self, ids: Ids) -> Types:
         found = NONE
         for start in range(0, ids.size, AT_ONCE):

@@ -7,7 +7,7 @@ variable that have types, and none in common, never hold the same constant.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -70,7 +70,8 @@ class TypeFlow:
     ) -> None:
         """Take the types of the columns of explicit facts, by predicate."""
         self.columns: dict[Predicate, Columns] = {p: list(types) for p, types in given.items()}
-        self._rules = [self._numbered(rule) for rule in rules]
+        self._planned = rules
+        self._rules: list[_Rule] = []  # those that may have instances: all their atoms have facts
         self._follow()
 
     def _numbered(self, rule: PlannedRule) -> _Rule:
@@ -105,18 +106,34 @@ class TypeFlow:
 
     def _follow(self) -> None:
         """Add types to heads until nothing is new; a rule is looked at when what it reads grew."""
-        readers: dict[Predicate, list[_Rule]] = defaultdict(list)
-        for rule in self._rules:
-            for predicate in {atom.predicate for atom in rule.planned.body}:
-                readers[predicate].append(rule)
-        waiting = dict.fromkeys(range(len(self._rules)))
-        place = {id(rule): number for number, rule in enumerate(self._rules)}
+        readers = self._readers()
+        present = set(self.columns)
+        begun: dict[int, _Rule] = {}
+        waiting = deque(range(len(self._planned)))
+        is_waiting = [True] * len(self._planned)
         while waiting:
-            rule = self._rules[next(iter(waiting))]
-            del waiting[place[id(rule)]]
-            if self._add(rule):
-                again = readers[rule.planned.head.predicate]
-                waiting.update(dict.fromkeys(place[id(each)] for each in again))
+            place = waiting.popleft()
+            is_waiting[place] = False
+            planned = self._planned[place]
+            if not all(atom.predicate in present for atom in planned.body):
+                continue
+            rule = begun.get(place) or begun.setdefault(place, self._numbered(planned))
+            head = planned.head.predicate
+            if self._add(rule) or head not in present:
+                present.add(head)
+                again = [each for each in readers[head] if not is_waiting[each]]
+                waiting.extend(again)
+                for each in again:
+                    is_waiting[each] = True
+        self._rules = [begun[place] for place in sorted(begun)]
+
+    def _readers(self) -> dict[Predicate, list[int]]:
+        """Return the places of the rules that read each predicate."""
+        readers: dict[Predicate, list[int]] = defaultdict(list)
+        for place, rule in enumerate(self._planned):
+            for predicate in {atom.predicate for atom in rule.body}:
+                readers[predicate].append(place)
+        return readers
 
     def _add(self, rule: _Rule) -> bool:
         """Add to the head's columns what the rule derives; return whether that is new."""
@@ -145,8 +162,8 @@ class TypeFlow:
         return types
 
     def planned(self) -> Iterator[PlannedRule]:
-        """Yield the rules."""
-        return (rule.planned for rule in self._rules)
+        """Yield all rules."""
+        return iter(self._planned)
 
     # Where nothing matches
 
@@ -185,8 +202,8 @@ class TypeFlow:
     def upstream(self, predicates: Iterable[Predicate]) -> set[Predicate]:
         """Return the predicates, and all from which theirs are derived."""
         makers: dict[Predicate, list[PlannedRule]] = defaultdict(list)
-        for rule in self._rules:
-            makers[rule.planned.head.predicate].append(rule.planned)
+        for rule in self._planned:
+            makers[rule.head.predicate].append(rule)
         found: set[Predicate] = set()
         waiting = list(predicates)
         while waiting:

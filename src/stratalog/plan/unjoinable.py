@@ -224,6 +224,12 @@ def _are_alike(left: Types, right: Types) -> bool:
     return any((left & a and right & b) or (left & b and right & a) for a, b in _ALIKE)
 
 
+def has_alike(types: Types) -> bool:
+    """Return whether people take some of these types for one another."""
+    both = ((types & a, types & b) for a, b in _ALIKE)
+    return any(left and right and (left | right).bit_count() > 1 for left, right in both)
+
+
 def _subject(conflict: Conflict) -> str:
     if conflict.second.is_negated:
         return "NOT excludes nothing"

@@ -9,6 +9,8 @@ import pyarrow as pa
 import pytest
 
 import stratalog as sl
+from stratalog.knowledge import doubts
+from stratalog.lang.terms import XSD
 from stratalog.pipeline import measured_types
 
 PATHS = "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z) ."
@@ -213,6 +215,26 @@ def test_only_suspects_are_looked_at_whole(monkeypatch):
     facts = columns | {"q": [("1", 2)], "s": columns["p"]}
     assert codes(JOIN + " t(?x) :- s(?x, ?x) .", facts) == ["W305"]
     assert sorted(looked_at) == [1, 9000]
+
+
+@pytest.mark.parametrize("many", [1, 1000])
+def test_large_rule_sets_are_followed_only_if_types_differ(many, monkeypatch, tmp_path):
+    monkeypatch.setattr(doubts, "MANY", many)
+    assert codes(JOIN, {"p": [("a", "b")], "q": [("c", "d")]}) == []
+    assert codes(JOIN, {"p": [("a", 1)], "q": [("c", "d")]}) == ["W305"]
+    declared = "@declare p(a string, b string) . @declare q(a date, b string) ."
+    assert codes(declared + JOIN, {"p": [], "q": []}) == ["W305"]
+    computed = "s(?z) :- p(?x, ?y), BIND(STRLEN(?y) AS ?z) . t(?x) :- s(?x), q(?x, ?y) ."
+    assert codes(computed, {"p": [("a", "b")], "q": [("c", "d")]}) == ["W305"]
+    path = tmp_path / "data.nt"
+    program = "@prefix : <http://e/> . r(?x) :- :p(?x, ?y), :q(?y, ?x) ."
+    for values, expected in (('"a"', "<b>"), []), (('"a"', '"1"^^xsd:integer'), ["W305"]):
+        left, right = (each.replace("xsd:integer", f"<{XSD}integer>") for each in values)
+        right = right.replace("<b>", "<http://e/b>")
+        path.write_text(
+            f"<http://e/a> <http://e/p> {left} .\n{right} <http://e/q> <http://e/a> .\n"
+        )
+        assert codes(program, path) == expected
 
 
 def test_integers_that_pandas_made_floats_are_named():
