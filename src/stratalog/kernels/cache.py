@@ -18,8 +18,6 @@ from importlib.metadata import version
 from itertools import takewhile
 from pathlib import Path
 
-import numpy as np
-
 from stratalog.kernels.sizes import TINY
 from stratalog.runtime.private_folder import brought_folder, kept_folder
 
@@ -57,7 +55,7 @@ def folder_name() -> str:
     here = Path(__file__).parent
     for source in sorted(path for path in here.rglob("*.py") if path.name not in _WHEN_TO_COMPILE):
         digest.update(str(source.relative_to(here)).encode() + b"\0" + source.read_bytes())
-    versions = f"{version('numba')} {np.__version__} {sys.version_info} {BOUNDSCHECK} {TINY}"
+    versions = f"{version('numba')} {version('numpy')} {sys.version_info} {BOUNDSCHECK} {TINY}"
     settings = [name + os.environ[name] for name in sorted(os.environ) if _changes_code(name)]
     digest.update(f"{versions} {settings} {_processor()}".encode())
     return digest.hexdigest()[:16]

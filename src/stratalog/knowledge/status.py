@@ -108,7 +108,7 @@ class NotebookLine:
             return
         from IPython.display import display
 
-        self._handle = display(shown, raw=True, display_id=True)
+        self._handle = display(shown, raw=True, display_id=True)  # type: ignore[no-untyped-call]
 
 
 class PrintedLines:

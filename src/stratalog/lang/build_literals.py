@@ -13,8 +13,9 @@ from lark import Token
 
 from stratalog.lang.build_parts import Called, Compared, Group, Operand, Unbuilt
 from stratalog.lang.build_words import ANY, Words
-from stratalog.lang.diagnostics import mistake, one_line
+from stratalog.lang.diagnostics import mistake, one_line, position_of
 from stratalog.lang.expressions import COMPARISONS, Operation, fold
+from stratalog.lang.other_languages import negated_atom, sign_after_atom
 from stratalog.lang.syntax import (
     TRIPLE,
     Aggregate,
@@ -91,11 +92,18 @@ class Literals(Words):
         """Refuse what is alone in a body."""
         if isinstance(item, Token) and item.type in {"BARE", "PNAME", "IRIREF"}:
             self.without_parentheses([item])
+        if isinstance(item, Call) and item.place is not None:
+            self._refuse_negated_atom(item.place)
         advice = "write an atom p(?x), its negation NOT p(?x), or a comparison ?x < 3"
         place = item.place if isinstance(item, Call) else None
         place = place or self._place(item if isinstance(item, Token) else self._annotated)
         message = "neither an atom nor a comparison"
         raise mistake("S117", message, place, self._line_of(place), advice)
+
+    def _refuse_negated_atom(self, place: Place) -> None:
+        if found := negated_atom(self._text, position_of(self._text, place)):
+            code, message, advice = found
+            raise mistake(code, message, place, self._line_of(place), advice)
 
     def _refuse_depth(self, place: Place | None, text: str) -> NoReturn:
         raise mistake(
@@ -195,12 +203,8 @@ class Literals(Words):
     def _comparison(self, children: Sequence[Any]) -> Filter | Equation:
         first, sign = children[:2]
         if isinstance(first, Called):
-            self.fail(
-                "S117",
-                f"{sign} after an atom",
-                sign,
-                "functions are called in FILTER and BIND: write FILTER(STRLEN(?x) > 3)",
-            )
+            code, message, advice = sign_after_atom(self._text, sign.start_pos or 0, str(sign))
+            self.fail(code, message, sign, advice)
         expression = self.operators(children)
         if expression.name not in COMPARISONS:
             self.fail(

@@ -109,3 +109,9 @@ def last_end(text: str, position: int) -> int:
             end = piece.start() if piece[1] is None else piece.end()
         start = piece.end()
     return end
+
+
+def position_of(text: str, place: Place) -> int:
+    """Return the position of a place in the text that it is in."""
+    before = text.split("\n")[: place.line - 1]
+    return sum(len(line) + 1 for line in before) + place.column - 1

@@ -9,10 +9,9 @@ from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 from stratalog.errors import ProgramError
 from stratalog.lang.diagnostics import last_end, line_at, mistake
 from stratalog.lang.other_languages import (
+    arrow_after_atom,
     comment_inside,
     directive,
-    negated_atom,
-    sign_after_atom,
     subsumption,
 )
 from stratalog.lang.stop import Explanation, Stop
@@ -61,7 +60,7 @@ def _explained(stop: Stop) -> tuple[Explanation, int]:
         return found
     if explanation := _quotes_and_brackets(stop):
         return explanation, stop.position
-    if found := negated_atom(stop):
+    if found := arrow_after_atom(stop):
         return found
     if explanation := _ends_early(stop):
         return explanation, max(0, last_end(stop.text, stop.position) - 1)
@@ -164,8 +163,6 @@ def _habit_of_place(stop: Stop) -> Explanation | None:
         return "S102", "NOT stands before an atom, or atoms in parentheses", advice
     if re.search(r",\s*on\Z", before, re.IGNORECASE):
         return "S102", "a comma before ON", "remove the comma"
-    if explanation := sign_after_atom(stop):
-        return explanation
     if "BIND" in stop.wanted and found.upper() in {"COUNT", "SUM", "MIN", "MAX", "AVG"}:
         return "S102", f"unexpected {found}", f"write BIND {found}(...) AS ?n"
     if re.match(r"[^\W\d]", found) and stop.text[stop.position - 1 : stop.position].isdigit():

@@ -79,21 +79,15 @@ def _declaration(stop: Stop) -> str | None:
     return f"@declare {declared[1]}({shown}) ." if all(columns) else None
 
 
-def negated_atom(stop: Stop) -> tuple[Explanation, int] | None:
-    """Return the error of `!r(?x)`, which is shown at its sign."""
-    if "EQ" not in stop.wanted or "_COMMA" in stop.wanted or not stop.before.endswith(")"):
+def negated_atom(text: str, position: int) -> Explanation | None:
+    """Return the error of `!r(?x)`, if that is what begins there."""
+    found = _NEGATED.match(text, position)
+    end = -1 if found is None else _closing(text, found.end() - 1)
+    if found is None or end < 0:
         return None
-    before = stop.before
-    start = len(stop.text[: stop.position].rstrip()) - len(before)
-    for found in _NEGATED.finditer(before):
-        if _closing(before, found.end() - 1) == len(before) - 1:
-            atom = before[found.start(1) :]
-            if found[1].upper() in FUNCTIONS:
-                advice = f"write FILTER(!{atom})"
-            else:
-                advice = f"write NOT {atom}"
-            return ("S102", "! does not negate an atom", advice), start + found.start()
-    return None
+    atom = text[found.start(1) : end + 1]
+    advice = f"write FILTER(!{atom})" if found[1].upper() in FUNCTIONS else f"write NOT {atom}"
+    return "S102", "! does not negate an atom", advice
 
 
 def _closing(text: str, opening: int) -> int:
@@ -106,21 +100,28 @@ def _closing(text: str, opening: int) -> int:
     return -1
 
 
-def sign_after_atom(stop: Stop) -> Explanation | None:
+def sign_after_atom(text: str, position: int, sign: str) -> Explanation:
     """Return the error of an atom that is compared, or that an arrow follows."""
-    found, before = stop.found, stop.before
-    if not (before.endswith(")") and re.match(r"[=<>!+*/-]", found) and "_COMMA" in stop.wanted):
-        return None
-    name, atom = _last_atom(before)
+    name, atom = _last_atom(text[:position].rstrip())
     if name.upper() in FUNCTIONS:
         advice = "functions are called in FILTER and BIND: write FILTER(STRLEN(?x) > 3)"
-        return "S117", f"{found} after an atom", advice
-    following = _STARTS_ATOM.match(stop.after)
+        return "S117", f"{sign} after an atom", advice
+    following = _STARTS_ATOM.match(text[position + len(sign) :].lstrip())
     if following is not None and following[1].upper() not in FUNCTIONS:
         advice = "write a comma between atoms; a rule has one  :-  and it follows the head"
-        return "S117", f"{found} between two atoms", advice
-    advice = f"{atom} has no value: name one by a variable, such as ?n, and write ?n {found} 3"
-    return "S117", f"{found} after an atom", advice
+        return "S117", f"{sign} between two atoms", advice
+    advice = f"{atom} has no value: name one by a variable, such as ?n, and write ?n {sign} 3"
+    return "S117", f"{sign} after an atom", advice
+
+
+def arrow_after_atom(stop: Stop) -> tuple[Explanation, int] | None:
+    """Return the error of `q(?x) -> r(?x)`; the parser stops in the middle of the arrow."""
+    start = stop.position - 1
+    if not stop.found.startswith(">") or stop.text[start : start + 2] != "->":
+        return None
+    if not stop.text[:start].rstrip().endswith(")"):
+        return None
+    return sign_after_atom(stop.text, start, "->"), start
 
 
 def _last_atom(before: str) -> tuple[str, str]:

@@ -121,5 +121,5 @@ def test_without_pyspark_the_reader_on_spark_says_what_to_install():
 def test_without_pyspark_large_files_are_read_here_with_a_warning():
     done = without_pyspark("materialise", "rules.dlog", "edge.csv", "--store", "kb")
     assert done.returncode == 0, done.stderr
-    assert "because PySpark is not installed" in done.stderr
+    assert "because PySpark 4 is not installed" in done.stderr
     assert "3 explicit + 6 derived facts" in done.stderr

@@ -83,7 +83,7 @@ def test_an_atom_with_the_name_of_a_function_is_told_how_to_call_it(atom, advice
     program = parse_program(f"p(?x) :- q(?x), {atom} . q(1) .")
     assert check(program) == []
     (warning,) = undefined_predicates(program)
-    assert (warning.code, warning.place.column) == ("W301", 17)
+    assert (warning.code, warning.column) == ("W301", 17)
     assert warning.help.endswith(f"write {advice}")
     with pytest.raises(ProgramError, match="S192") as caught:
         sl.materialise("q(1) .", engine="reference").query(f"q(?x), {atom}")
