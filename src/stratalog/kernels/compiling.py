@@ -22,7 +22,10 @@ MAX_PROCESSES = 8
 POLL_SECONDS = 0.2
 
 WATCHERS: list[Watcher] = []
-"""Functions that are told how many of how many kernels have been compiled."""
+"""Functions that are told how many of how many kernels have been compiled.
+
+At the end both numbers are those that were compiled, also if Ctrl-C came before all were.
+"""
 
 _TURN = RLock()
 _compiled_here: set[Place] = set()
@@ -37,6 +40,7 @@ def compile_kernels(places: Iterable[Place]) -> bool:
                 _compile(unfinished)
             finally:
                 _compiled_here.update(unfinished.done)
+                _tell(len(unfinished.done), len(unfinished.done))
     return unfinished.total == len(unfinished.done)
 
 
@@ -113,13 +117,12 @@ def _compile(unfinished: Unfinished) -> None:
     count = min(_cores(), MAX_PROCESSES, unfinished.total // MIN_KERNELS_PER_PROCESS)
     if count > 1:
         _compile_in_processes(unfinished, count)
-    _tell(unfinished)
     while not interrupts.is_pending() and (place := unfinished.take()) is not None:
         from stratalog.kernels.versions import compile_versions
 
+        _tell(len(unfinished.done), unfinished.total)
         compile_versions(place)
         unfinished.finish(place)
-        _tell(unfinished)
 
 
 def _compile_in_processes(unfinished: Unfinished, count: int) -> None:
@@ -131,7 +134,7 @@ def _compile_in_processes(unfinished: Unfinished, count: int) -> None:
         for thread in threads:
             thread.start()
         while any(thread.is_alive() for thread in threads) and not interrupts.is_pending():
-            _tell(unfinished)
+            _tell(len(unfinished.done), unfinished.total)
             with unfinished.changed:
                 unfinished.changed.wait(POLL_SECONDS)
     finally:
@@ -149,6 +152,6 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def _tell(unfinished: Unfinished) -> None:
+def _tell(done: int, total: int) -> None:
     for watcher in WATCHERS:
-        watcher(len(unfinished.done), unfinished.total)
+        watcher(done, total)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Self
@@ -70,14 +71,29 @@ class _CompilationLine:
 
     def __init__(self) -> None:
         self._own: Reporter | None = None
+        self._begun: float | None = None
 
     def __call__(self, done: int, total: int) -> None:
+        if self._begun is None:
+            self._begun = time.monotonic()
+        if not _ACTIVE and self._own is None:
+            self._own = reporter(None)
         shown = _ACTIVE[-1] if _ACTIVE else self._own
-        if shown is None:
-            shown = self._own = reporter(None)
-        with suppress(StratalogError):  # of the user's function, which is told again soon
+        if shown is not None:
+            with suppress(StratalogError):  # of the user's function, which is told again soon
+                self._tell(shown, done, total)
+        if done == total:
+            self._end()
+
+    def _tell(self, shown: Reporter, done: int, total: int) -> None:
+        if done < total:
             shown("compile", f"{done} of {plural(total, 'kernel')}, once for this machine")
-        if done == total and self._own is not None:
+        elif done:
+            shown.finish("compile", plural(done, "kernel"), time.monotonic() - (self._begun or 0))
+
+    def _end(self) -> None:
+        self._begun = None
+        if self._own is not None:
             self._own.stop()
             self._own = None
 
