@@ -17,6 +17,6 @@ def import_all() -> None:
 
 
 def all_kernels() -> list[Place]:
-    """Return the places of all kernels."""
+    """Return the places of all kernels of Stratalog."""
     import_all()
-    return sorted(SOURCES)
+    return sorted(place for place in SOURCES if place[0].startswith(kernels.__name__))

@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from stratalog.kernels.jit import kernel
+from stratalog.kernels.wrapping import difference
 
 IRI, BNODE, STRING = 0, 1, 2  # the dictionary's kinds
 BYTES_PER_ROW = 16  # that take as long as a row in other kernels
@@ -308,7 +309,7 @@ def scan_term(data, at, spot, starts, ends, kinds, with_bnode):
     if data[at] == _LESS:
         after = scan_iri(data, at)
         starts[spot] = np.int64(at + _1)
-        ends[spot] = np.int64(after - _1)
+        ends[spot] = np.int64(difference(after, _1))  # of no use where `after` is 0
         kinds[spot] = IRI
         return after
     if with_bnode and data[at] == _UNDERSCORE and data[at + _1] == _COLON:

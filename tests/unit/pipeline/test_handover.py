@@ -9,6 +9,7 @@ import pytest
 from stratalog.errors import EngineError
 from stratalog.pipeline import handover
 from stratalog.pipeline.tables import TYPE_KEY
+from stratalog.spark.settings import bytes_of
 
 pytestmark = pytest.mark.spark
 
@@ -99,4 +100,4 @@ def test_a_failing_job_is_a_coded_error(spark):
     ("text", "size"), [("1g", 1 << 30), ("512m", 512 << 20), ("0", 0), ("12", 12), ("?", 1 << 30)]
 )
 def test_sizes_in_settings(text, size):
-    assert handover._bytes(text) == size
+    assert bytes_of(text, 1 << 30) == size

@@ -16,7 +16,8 @@ from stratalog.knowledge import reader
 from stratalog.knowledge.sources import folders_source
 from stratalog.lang.syntax import Predicate
 from stratalog.pipeline.dictionary import Dictionary
-from stratalog.pipeline.spark_items import RemotePath, SparkFinder
+from stratalog.pipeline.remote_paths import matching
+from stratalog.pipeline.spark_items import SparkFinder
 from stratalog.pipeline.spark_read import read_spark
 from tests.iceberg_files import delete_by_position
 from tests.lakes import DeltaLog
@@ -113,8 +114,8 @@ def test_tables_on_other_file_systems_are_seen_and_refused(spark, tmp_path, monk
         with pytest.raises(DataError) as caught:
             list(finder.find("t", f"file://{path}"))
         assert caught.value.code == code
-    found = RemotePath.matching(spark, f"file://{folder}", {})
-    monkeypatch.setattr(RemotePath, "matching", lambda *_: found)
+    found = matching(spark, f"file://{folder}", {})
+    monkeypatch.setattr("stratalog.knowledge.sources.matching", lambda *_: found)
     with pytest.raises(DataError) as caught:
         folders_source(["n=s3a://bucket/t"], [], list, None).frame(spark)
     assert caught.value.code == "D131"

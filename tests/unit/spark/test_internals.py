@@ -40,7 +40,8 @@ def plain(spark: Any) -> Any:
     """A session with which nothing private is to be used."""
     session = spark.newSession()
     session.conf.set(internals.SETTING, "off")
-    return session
+    with internals.active_session_kept(spark):
+        yield session
 
 
 PROGRAM = """
