@@ -117,10 +117,12 @@ def _compile(unfinished: Unfinished) -> None:
     count = min(_cores(), MAX_PROCESSES, unfinished.total // MIN_KERNELS_PER_PROCESS)
     if count > 1:
         _compile_in_processes(unfinished, count)
-    while not interrupts.is_pending() and (place := unfinished.take()) is not None:
-        from stratalog.kernels.versions import compile_versions
+    from stratalog.kernels.versions import compile_versions
 
+    while len(unfinished.done) < unfinished.total:
         _tell(len(unfinished.done), unfinished.total)
+        if interrupts.is_pending() or (place := unfinished.take()) is None:
+            break
         compile_versions(place)
         unfinished.finish(place)
 
