@@ -85,6 +85,15 @@ def _session_of_engine(request: pytest.FixtureRequest) -> None:
         request.getfixturevalue("spark")
 
 
+@pytest.fixture(autouse=True)
+def _active_session(request: pytest.FixtureRequest) -> None:
+    """Make the tests' own session the active one: a test before may have left another."""
+    if "spark" in request.fixturenames:
+        session = request.getfixturevalue("spark")
+        if type(session).getActiveSession() is not session:
+            session.createDataFrame([], "a INT")  # which makes it active
+
+
 RANDOM = tuple(Path(__file__).parent / name for name in ("oracle", "faults", "fuzz"))
 """Tests of random programs, which read predicates without facts, and join what never matches.
 

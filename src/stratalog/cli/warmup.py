@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import shutil
 import time
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +11,6 @@ import typer
 
 from stratalog.cli import options as o
 from stratalog.cli.show import note
-from stratalog.runtime.private_folder import CHOSEN
 
 HELP = """Compile all kernels for this machine, on all cores. Otherwise those that much is asked of
 are compiled when it is. They are kept in ~/.cache/stratalog, or in the folder that
@@ -38,9 +37,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _command(*, output: Output = None, quiet: o.Quiet = False) -> None:
-    if output is not None:
-        os.environ[CHOSEN] = str(output.absolute())
-    from stratalog.kernels.cache import cache_folder
+    from stratalog.kernels.cache import SUFFIX, cache_folder
     from stratalog.kernels.compiling import compile_kernels
     from stratalog.kernels.every import all_kernels
     from stratalog.knowledge.progress import reporter
@@ -48,6 +45,17 @@ def _command(*, output: Output = None, quiet: o.Quiet = False) -> None:
     begun = time.perf_counter()
     with reporter(progress=None):
         compile_kernels(all_kernels())
+    if output is not None:
+        _copy(cache_folder(), output, f"*{SUFFIX}")
     if not quiet:
         seconds = time.perf_counter() - begun
-        note(f"kernels are ready in {cache_folder()}, after {seconds:.1f} s")
+        place = output or cache_folder().parent
+        note(f"kernels are ready in {place}, after {seconds:.1f} s")
+
+
+def _copy(kept: Path, output: Path, which: str) -> None:
+    """Copy compiled kernels to where `STRATALOG_CACHE_DIR` may name them; others may read them."""
+    folder = output / kept.name
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in kept.glob(which):
+        shutil.copyfile(path, folder / path.name)

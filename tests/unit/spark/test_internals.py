@@ -195,5 +195,6 @@ def test_jobs_with_a_description_are_told_with_their_stages(spark: Any):
     spark.range(4).count()
     spark.sparkContext.setLocalProperty("spark.job.description", None)
     found = internals.jobs_with_stages(spark.sparkContext)
-    assert "counted for a test" in {job.description for job in found}
-    assert min(job.stages for job in found) > 0
+    stages = [job.stages for job in found if job.description == "counted for a test"]
+    assert stages  # Spark forgets stages of old jobs
+    assert min(stages) > 0
