@@ -100,7 +100,7 @@ class Unfinished:
             self.changed.notify_all()
 
     def stop(self, *, is_stopped: bool = True) -> None:
-        """Let no more kernels be taken, or let them be taken again."""
+        """End the taking of kernels: `take` returns None. Or allow it again."""
         with self.changed:
             self._is_stopped = is_stopped
             self.changed.notify_all()

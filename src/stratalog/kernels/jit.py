@@ -62,7 +62,7 @@ INTERPRETED = Form(
 
 
 class _Threads:
-    """How many blocks are running kernels on the same arrays in several threads."""
+    """Counts the blocks in which several threads run kernels on the same arrays."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -70,7 +70,11 @@ class _Threads:
 
     @contextmanager
     def sharing(self) -> Iterator[None]:
-        """Let kernels be compiled: what is added at once is so in one form of code only."""
+        """Run only compiled kernels in the block.
+
+        Compiled kernels add to a number in one step of the processor, interpreted ones under a
+        lock: neither keeps out the other.
+        """
         with self._lock:
             self.count += 1
         try:
@@ -107,10 +111,9 @@ class Kernel:
     ) -> None:
         """Take a function; `work` returns about how many rows a call looks at.
 
-        A kernel is `usual` if most programs with many facts need it: it is compiled with others.
-
         A kernel that `resumes` takes at most as many steps as its last argument says, and goes on
         with the next call; `steps` returns its arguments for so many, if they are elsewhere.
+        A kernel is `usual` if most programs with many facts need it: it is compiled with others.
         """
         update_wrapper(self, source)
         self.source = source
