@@ -1,4 +1,4 @@
-"""For which types kernels are compiled is written down; `python -m tests.kernel_versions` runs all."""
+"""For which types kernels are compiled is written down: `python -m tests.kernel_versions`."""
 
 from stratalog.kernels.cache import file_prefix
 from stratalog.kernels.compiling import in_order
