@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from threading import RLock
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 SETTING = "spark.stratalog.internals"
+_ACTIVE = RLock()
 UNKNOWN_SIZE = 1 << 62
 """The bytes of a DataFrame of which nothing is known: too many for whatever is asked."""
 
@@ -137,7 +139,16 @@ def forget_session(session: SparkSession) -> None:
 
 @contextmanager
 def active_session_kept(spark: SparkSession) -> Iterator[None]:
-    """Undo that PySpark makes `spark` active: users look for views in the session they had."""
+    """Undo that PySpark makes `spark` active: users look for views in the session they had.
+
+    What is active is one variable of all threads: they take turns, or one would take another's
+    session for the one that was there before.
+    """
+    with _ACTIVE:
+        yield from _active_kept(spark)
+
+
+def _active_kept(spark: SparkSession) -> Iterator[None]:
     kind: Any = type(spark)
     try:
         java, active = _active_of_java(spark)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -198,3 +199,8 @@ def test_jobs_with_a_description_are_told_with_their_stages(spark: Any):
     stages = [job.stages for job in found if job.description == "counted for a test"]
     assert stages  # Spark forgets stages of old jobs
     assert min(stages) > 0
+
+
+def test_threads_take_turns_in_making_a_session_active_for_a_moment(spark: Any):
+    with internals.active_session_kept(spark), ThreadPoolExecutor(1) as other:
+        assert not other.submit(internals._ACTIVE.acquire, blocking=False).result()
