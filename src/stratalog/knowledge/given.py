@@ -108,7 +108,7 @@ def read_given(
 def _doubt(
     kb: KnowledgeBase, facts: EncodedFacts, program: Program, doing: str, warned: Warned
 ) -> None:
-    """Warn about predicates that nobody has heard of, and whose names are like those of others."""
+    """Warn about predicates that no rule and no fact mentions, with names like those of others."""
     strange = [p for p in facts.predicates() if _is_strange(kb, p, facts)]
     if strange:
         known = kb._mentioned | kb._plan.predicates | predicates_of(program)

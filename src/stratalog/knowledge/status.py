@@ -1,8 +1,8 @@
 """A line that says what is being done, and for how long: on a terminal or in a notebook.
 
 A thread of its own draws it, so that time goes on in a round that takes minutes. The thread begins
-with the first word about a run, ends with the run, and never keeps the process alive. Where nobody
-looks, in a pipe, there is no thread.
+with the first word about a run, ends with the run, and never keeps the process alive. In a
+pipe there is no thread.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class NotebookLine:
 
 
 class PrintedLines:
-    """Lines on stderr, which nobody may be looking at: only what is over is told."""
+    """Lines on stderr where that is no terminal: finished stages only."""
 
     def draw(self, text: str) -> None:
         """Nothing: it would be one more line for each word."""

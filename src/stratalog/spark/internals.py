@@ -224,7 +224,7 @@ def memory_of_jvm(spark: SparkSession) -> Memory | None:
 
 
 def collect_garbage(spark: SparkSession) -> None:
-    """Let Spark remove the files of what nobody uses; it does so by itself, but seldom."""
+    """Let Spark remove files that are no longer used; it does so by itself, but seldom."""
     with suppress(MissingError):
         _named(_jvm(spark), "java.lang.System").gc()
 
@@ -315,7 +315,7 @@ def _renamed(jvm: Any, relation: Any, name: str) -> Any:  # noqa: ANN401  # of J
     Spark keeps a union divided as its parts are if they speak of their columns by one name, down to
     the table's. A statement that reads rows by way of a subquery calls that by the view's name too.
     How rows are sorted is left out: until 4.2.0 Spark does not rename the columns of that, and
-    then looks for them in vain.
+    then fails to find them.
     """
     utils = _named(jvm, "org.apache.spark.api.python.PythonUtils")
     qualifier, output = utils.toSeq([name]), relation.output()

@@ -46,7 +46,7 @@ def installed() -> Release | None:
     """Return the PySpark that an import would find, None if there is none that has a version."""
     try:
         spec = find_spec("pyspark")
-    except ValueError:  # somebody has put something else under this name
+    except ValueError:  # a module without a spec has this name
         return None
     for folder in (spec and spec.submodule_search_locations) or ():
         path = Path(folder) / "version.py"

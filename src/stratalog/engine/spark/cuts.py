@@ -90,9 +90,9 @@ class _Packed:
 
 
 class _Checkpointed:
-    """Rows as they are, by what is public: written when they are made, freed when nobody has them.
+    """Rows that are checkpointed by public methods.
 
-    Java's garbage collector finds that out.
+    They are written when they are made, and freed when Java's garbage collector finds them unused.
     """
 
     def __init__(self, work: Work, frame: DataFrame) -> None:
