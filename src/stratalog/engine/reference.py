@@ -268,6 +268,9 @@ class ReferenceEngine(WithoutClosures):
     def work(self) -> int:
         return self._work
 
+    def work_time(self) -> float:
+        return time.process_time()
+
     def planning(self) -> float:
         return 0.0
 

@@ -209,6 +209,9 @@ class Engine(Protocol[RuleT_contra]):
     def work(self) -> int:
         """Return the work done so far: facts visited, tried and derived."""
 
+    def work_time(self) -> float:
+        """Return the CPU seconds of this process, without those that prepare work once."""
+
     def planning(self) -> float:
         """Return the CPU seconds spent so far on plans of long rules, which are kept."""
 

@@ -28,7 +28,14 @@ _KINDS = ("cpu family", "model", "flags", "Features", "CPU ")  # lines of /proc/
 CHOSEN_FOLDER = "STRATALOG_KERNEL_FOLDER"
 """A variable that processes which compile for another one get from it."""
 
-_WHEN_TO_COMPILE = {"jit.py", "compiling.py", "compiler_process.py", "every.py", "versions.py"}
+_WHEN_TO_COMPILE = {
+    "jit.py",
+    "compiling.py",
+    "compiler_process.py",
+    "every.py",
+    "preparation.py",
+    "versions.py",
+}
 """Sources on which no compiled code depends: they say which kernels are compiled, and when."""
 
 Place = tuple[str, str]  # a module and a name in it

@@ -28,6 +28,7 @@ from stratalog.kernels.cache import (
     kept_folders,
 )
 from stratalog.kernels.forms import Form
+from stratalog.kernels.preparation import PREPARATION
 from stratalog.runtime.locks import open_lock
 
 _TURN = RLock()
@@ -125,7 +126,7 @@ def _alone(compile_version: Callable[[object], Any], kept: _KeptKernel) -> Calla
     """Return the method that compiles or loads a version, one at a time."""
 
     def compile_alone(sig: object) -> Any:
-        with _TURN:
+        with _TURN, PREPARATION.measured():
             try:
                 return compile_version(sig)
             finally:

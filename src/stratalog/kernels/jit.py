@@ -25,6 +25,7 @@ import numpy as np
 from stratalog.kernels.cache import BOUNDSCHECK
 from stratalog.kernels.compiling import compile_kernels, in_order, is_there
 from stratalog.kernels.forms import PRIMITIVES, REPLACED, SOURCES, Form
+from stratalog.kernels.preparation import PREPARATION
 from stratalog.runtime.interrupts import held
 
 Arguments = tuple[Any, ...]
@@ -134,9 +135,10 @@ class Kernel:
     @property
     def compiled(self) -> Any:  # numba's dispatcher
         """The kernel as Numba runs it, which is called under its name from now on."""
-        from stratalog.kernels.compiled import COMPILED
+        with PREPARATION.measured():
+            from stratalog.kernels.compiled import COMPILED
 
-        made = COMPILED.kernel(self.place)
+            made = COMPILED.kernel(self.place)
         if CHOICE != "mixed":
             setattr(sys.modules[self.place[0]], self.place[1], made)
         return made
@@ -146,9 +148,10 @@ class Kernel:
         if is_there(self.place):
             return True
         is_much = not self._fits(arguments)
-        is_cut_short = not compile_kernels(
-            [self.place, *(each.place for each in _ALL if each.is_likely(is_much=is_much))]
-        )
+        with PREPARATION.measured():
+            is_cut_short = not compile_kernels(
+                [self.place, *(each.place for each in _ALL if each.is_likely(is_much=is_much))]
+            )
         return not (is_cut_short and self._fits(arguments))
 
     def is_likely(self, *, is_much: bool) -> bool:
@@ -183,7 +186,9 @@ class Kernel:
         begun = time.thread_time()
         with held(), np.errstate(over="raise"):  # a call is not cut short; nothing wraps unseen
             result = self._interpreted(*arguments)
-        self.seconds += time.thread_time() - begun
+        seconds = time.thread_time() - begun
+        self.seconds += seconds
+        PREPARATION.interpreted(seconds)
         return result
 
 

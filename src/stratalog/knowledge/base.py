@@ -22,6 +22,7 @@ from stratalog.knowledge.guard import listing, whole
 from stratalog.knowledge.maintenance import Maintenance
 from stratalog.knowledge.options import Options, reopening
 from stratalog.knowledge.reading import Reading, take
+from stratalog.knowledge.stored_texts import StoredTexts
 from stratalog.knowledge.terminal import visible
 from stratalog.knowledge.triples import Triples
 from stratalog.knowledge.turns import Turns
@@ -78,6 +79,7 @@ class KnowledgeBase:
         self._arities: tuple[Plan, set[Predicate], Mapping[str, set[int]]] | None = None
         self._totals: accounts.Totals | None = None
         self._prepared: Plan | None = None  # the plan for which all is ready to be updated
+        self._texts = StoredTexts()
         self._store: Store | None = None
         self._version = 0
         self._run: dict[str, Any] = {}

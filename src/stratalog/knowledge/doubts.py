@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 Given = Mapping[Predicate, Sequence[Types]]
 
-MANY = 256  # rules, from which a look at all constants is quicker than following types
+CONSTANTS_PER_RULE = 10_000  # that are looked at as quickly as types are followed through a rule
 
 FROM_PANDAS = (
     " (whole numbers: pandas makes integers doubles where a value is missing; "
@@ -109,7 +109,8 @@ def _warnings(  # the parts of one question
     Only where these have nothing in common all rows are looked at.
     """
     measured = MeasuredTypes(explicit.dictionary)
-    if len(rules) >= MANY and not _may_be_doubtful(rules, declared, explicit, measured.in_use()):
+    is_quick = len(explicit.dictionary) <= CONSTANTS_PER_RULE * len(rules)
+    if is_quick and not _may_be_doubtful(rules, declared, explicit, measured.in_use()):
         return []
     given = {**declared}
     for predicate in explicit.present:

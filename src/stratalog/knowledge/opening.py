@@ -15,9 +15,9 @@ from stratalog.errors import StoreError
 from stratalog.knowledge.adapters import Host
 from stratalog.knowledge.engines import choose, make_host
 from stratalog.knowledge.options import Options, check_reopening
-from stratalog.knowledge.persist import plan_key
 from stratalog.knowledge.stored_checks import Stored, checked
 from stratalog.knowledge.stored_facts import StoredFacts, stored_facts
+from stratalog.knowledge.stored_texts import plan_key
 from stratalog.lang.syntax import Predicate
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.layout import version_path

@@ -17,19 +17,15 @@ from stratalog.facts.labels import STORED, STORED_MARKS, I
 from stratalog.facts.limits import full_memory_explained
 from stratalog.knowledge.adapters import Counts, Host, Ids, Labels
 from stratalog.knowledge.turns import Turns
-from stratalog.lang.printer import show
-from stratalog.lang.syntax import Aggregate, Predicate
+from stratalog.lang.syntax import Predicate
 from stratalog.pipeline.manifest import JSON
 from stratalog.pipeline.snapshot import Delta, Snapshot
 from stratalog.pipeline.store import Store
-from stratalog.plan.rules import Plan, PlannedRule
+from stratalog.plan.rules import Plan
 
 if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase
     from stratalog.knowledge.maintaining import Outcome
-
-
-OF_MODULE = "  [module]"  # after a rule whose derivations are not counted
 
 
 class _Relations(Mapping[Predicate, pa.Table]):
@@ -112,9 +108,9 @@ def snapshot(kb: KnowledgeBase, profile: list[dict[str, Any]] | None = None) -> 
         kinds=list(kb._dictionary.kinds),  # a question may add to them
         dictionary=kb._dictionary.to_table(),
         relations=relations,
-        program=show(kb._program),
+        program=kb._texts.of_program(kb._program),
         options=kb._options.saved(),
-        plan=plan_key(kb._plan),
+        plan=kb._texts.of_plan(kb._plan),
         statistics={
             **kb.stats,
             "origins": _origins(kb),
@@ -185,19 +181,3 @@ def _deltas(kb: KnowledgeBase, outcome: Outcome) -> Iterator[tuple[Predicate, De
         stored = np.where(is_there, labels & labels.dtype.type(STORED_MARKS), 0)
         table = _table(columns, stored, [np.where(is_there, count, 0) for count in counts])
         yield predicate, Delta(table, facts[predicate], explicit[predicate])
-
-
-def plan_key(plan: Plan) -> list[str]:
-    """Return the planned rules as text: counts are valid only for the plan that made them."""
-    special = {rule.index for stratum in plan.strata for rule in stratum.special}
-    return [_rule_key(rule) + (OF_MODULE if rule.index in special else "") for rule in plan.rules]
-
-
-def _rule_key(rule: PlannedRule) -> str:
-    parts = [show(atom) for atom in rule.body]
-    parts += [f"NOT {show(atom)}" for atom in rule.negated]
-    parts += [show(builtin) for builtin in rule.builtins]
-    grouped = ""
-    if rule.grouping is not None:
-        grouped = show(Aggregate((), rule.grouping.group, rule.grouping.reductions))
-    return f"{show(rule.head)} :- {', '.join(parts)} {grouped}".strip()

@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 
 from stratalog.errors import ProgramError, StratalogWarning
+from stratalog.lang.atoms import body_atoms, head_atoms, plain_program
 from stratalog.lang.builtins import FUNCTIONS
 from stratalog.lang.check_patterns import PATTERNS, pattern_mistake
 from stratalog.lang.diagnostics import caution, mistake
@@ -65,21 +66,17 @@ def doubtful_rules(rules: Iterable[Rule]) -> list[StratalogWarning]:
     return [warning for rule in plain for warning in _unused_locals(rule, rule.body)]
 
 
-def _plain(program: Program) -> list[Rule]:
-    return [plain for rule in program.rules for plain in plain_rules(rule)]
-
-
 def undefined_predicates(
     program: Program, known: Collection[Predicate] = ()
 ) -> list[StratalogWarning]:
     """Return a warning for each body predicate that no rule, no fact and nothing `known` gives."""
-    rules = _plain(program)
-    heads = {head.predicate for rule in rules for head in _head_atoms(rule)}
+    rules = plain_program(program)
+    heads = {head.predicate for rule in rules for head in head_atoms(rule)}
     defined = heads | {fact.predicate for fact in program.facts} | set(known)
     seen = {TRIPLE} | defined
     warnings: list[StratalogWarning] = []
     for rule in rules:
-        for atom in _body_atoms(rule.body):
+        for atom in body_atoms(rule.body):
             if atom.predicate in seen or (TRIPLE in defined and _is_triple(atom.predicate)):
                 continue
             seen.add(atom.predicate)
@@ -168,18 +165,6 @@ def _spot(rule: Rule, place: Place | None, word: str) -> tuple[Place | None, str
     offset = found.end() - len(word.rpartition(" ")[2]) if found and word else start
     source = " " * (rule.place.column - 1) + text
     return Place(place.path, place.line, rule.place.column + offset), source
-
-
-def _head_atoms(rule: Rule) -> list[Atom]:
-    return [head for head in rule.heads if isinstance(head, Atom)]
-
-
-def _body_atoms(body: Iterable[Literal]) -> Iterator[Atom]:
-    for literal in body:
-        if isinstance(literal, Atom):
-            yield literal
-        elif isinstance(literal, Negation | Aggregate):
-            yield from _body_atoms(literal.body)
 
 
 # Functions
@@ -292,8 +277,8 @@ def _uses(
         yield declaration.predicate, declaration.place, declaration
     for fact in program.facts:
         yield fact.predicate, fact.place, fact
-    for rule in _plain(program):
-        for atom in (*_head_atoms(rule), *_body_atoms(rule.body)):
+    for rule in plain_program(program):
+        for atom in (*head_atoms(rule), *body_atoms(rule.body)):
             yield atom.predicate, atom.place, rule
 
 

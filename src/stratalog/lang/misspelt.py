@@ -7,11 +7,13 @@ has never heard of their predicate, and knows one that differs by a slip.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from stratalog.errors import StratalogWarning
-from stratalog.lang.check import _body_atoms, _head_atoms, _spot
+from stratalog.lang.atoms import body_atoms, mentioned, plain_program
+from stratalog.lang.check import _spot
 from stratalog.lang.diagnostics import caution
 from stratalog.lang.names import show_name
 from stratalog.lang.similar import slip_of
@@ -66,25 +68,27 @@ def _slips(
     strange: Iterable[Predicate], wanted: Collection[Predicate], program: Program
 ) -> Iterator[tuple[str, Predicate]]:
     """Yield the names of strange predicates, each with one that is likely to be meant."""
-    left = set(wanted)
+    left: defaultdict[int, dict[str, Predicate]] = defaultdict(dict)  # by arity and name
+    for each in wanted:
+        left[each.arity][show_name(each.name, program.prefixes)] = each
+    count = 0
     for each in strange:
         name = show_name(each.name, program.prefixes)
-        names = {show_name(p.name, program.prefixes): p for p in left if p.arity == each.arity}
-        meant = slip_of(name, names)
+        meant = slip_of(name, left[each.arity])
         if meant is not None:
-            yield name, names[meant]
-            left.discard(names[meant])
-        if len(wanted) - len(left) == MOST:
+            yield name, left[each.arity].pop(meant)
+            count += 1
+        if count == MOST:
             return
 
 
 def _uses(program: Program) -> Uses:
     read: dict[Predicate, tuple[Rule, Atom]] = {}
-    for rule in program.rules:
-        for atom in _body_atoms(rule.body):
+    rules = plain_program(program)
+    for rule in rules:
+        for atom in body_atoms(rule.body):
             read.setdefault(atom.predicate, (rule, atom))
-    heads = {head.predicate for rule in program.rules for head in _head_atoms(rule)}
-    return Uses(read, heads | read.keys())
+    return Uses(read, mentioned(rules))
 
 
 def _spot_of(use: tuple[Rule, Atom] | None, name: str) -> tuple[Place | None, str | None]:

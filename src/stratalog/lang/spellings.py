@@ -35,6 +35,9 @@ from stratalog.lang.syntax import (
 MOST_ALTERNATIVES = 1_000
 """Of a rule, or of a NOT, once those of its parts are combined."""
 
+_SPELLINGS = frozenset((Pattern, Equation, Choice))
+_NOT_PLAIN = _SPELLINGS | {Negation, Aggregate}  # they may contain some
+
 _ANONYMOUS, _EXPRESSION = "$$", "$="
 
 Body = tuple[Literal, ...]
@@ -52,11 +55,12 @@ def plain_rules(rule: Rule) -> tuple[Rule, ...]:
     return tuple(_plain_rule(rule, body) for body in alternatives(rule.body))
 
 
-def _has_spellings(parts: Iterable[Head | Literal]) -> bool:
-    return any(
-        isinstance(part, Pattern | Equation | Choice)
-        or (isinstance(part, Negation | Aggregate) and _has_spellings(part.body))
-        for part in parts
+def _has_spellings(parts: Sequence[Head | Literal]) -> bool:
+    kinds = set(map(type, parts))
+    if kinds.isdisjoint(_NOT_PLAIN):
+        return False
+    return not kinds.isdisjoint(_SPELLINGS) or any(
+        isinstance(part, Negation | Aggregate) and _has_spellings(part.body) for part in parts
     )
 
 

@@ -44,7 +44,7 @@ def lower_rules(
     lowering = _Lowering(prefix, are_answers=are_answers)
     for rule in rules:
         for plain in plain_rules(rule):
-            lowering.add(plain, rule)
+            lowering.add(plain, rule, has_spellings=plain is not rule)
     return lowering.planned
 
 
@@ -56,9 +56,10 @@ class _Lowering:
         self._hidden: dict[object, Predicate] = {}
         self._renamed = 0
 
-    def add(self, plain: Rule, origin: Rule) -> None:
+    def add(self, plain: Rule, origin: Rule, *, has_spellings: bool) -> None:
         heads = [_atom_head(head) for head in plain.heads]
-        body = self._body(plain.body, origin, is_projected=not self._are_answers)
+        is_projected = has_spellings and not self._are_answers  # no other rule has a `_`
+        body = self._body(plain.body, origin, is_projected=is_projected)
         for head in heads:
             self._emit(head, body, None, origin)
 

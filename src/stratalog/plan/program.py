@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from stratalog.errors import DataError, ProgramError
+from stratalog.lang.atoms import mentioned, plain_program
 from stratalog.lang.syntax import TRIPLE, Predicate, Program
 from stratalog.plan.lower import lower_rules
 from stratalog.plan.modules import with_modules
@@ -70,8 +71,7 @@ def _refuse_two_arities(predicates: Collection[Predicate]) -> None:
 
 def predicates_of(program: Program) -> set[Predicate]:
     """Return all predicates that users see in a program."""
-    used = _predicates(lower_rules(program.rules)) | {fact.predicate for fact in program.facts}
-    return {p for p in used if not p.name.startswith("$")}
+    return mentioned(plain_program(program)) | {fact.predicate for fact in program.facts}
 
 
 def _predicates(rules: Sequence[PlannedRule]) -> set[Predicate]:

@@ -82,9 +82,9 @@ class Auto:
             if changed is not None:
                 past.save(cost, spent, ALLOWED, MOST)
                 return changed, Choice(name, why)
-        begun = time.process_time()
+        begun = engine.work_time()
         changed = rematerialise.maintain(engine, stratum, changes)
-        seconds = time.process_time() - begun
+        seconds = engine.work_time() - begun
         past.correct(estimate, seconds)
         past.save(seconds, spent + seconds, ALLOWED, MOST)
         tried = "other algorithms were stopped" if spent else "no other promises to be faster"
@@ -139,23 +139,23 @@ class _Trial:
         self._budget = budget
         self._most = most
         self._begun = time.perf_counter()
-        self._cpu = time.process_time()
+        self._cpu = engine.work_time()
         self._planned = engine.planning()
 
     @property
     def planning(self) -> float:
-        """CPU time since it began that went into plans: the next trial does without."""
+        """Work time since it began that went into plans: the next trial does without."""
         return self._engine.planning() - self._planned
 
     @property
     def seconds(self) -> float:
-        """CPU time since it began, but that of plans; of a moment the time itself.
+        """Work time since it began, but that of plans; of a moment the time itself.
 
         That is cheaper to ask for.
         """
         passed = time.perf_counter() - self._begun
         if passed >= LEAST:
-            passed = time.process_time() - self._cpu
+            passed = self._engine.work_time() - self._cpu
         return max(0.0, passed - self.planning)
 
     def run(self, name: str, stratum: Stratum, changes: StratumChanges) -> Changed | None:

@@ -98,9 +98,11 @@ def _seconds(action):
 @pytest.mark.parametrize("algorithm", ["auto", "bf-c"])
 def test_ctrl_c_at_any_moment_gives_the_base_before_or_after(algorithm, timer):
     swinging = Swinging(maintenance=algorithm)
-    moments, stopped = random.Random(6), 0
+    moments, tried, stopped = random.Random(6), 0, 0
     usual = min(_seconds(swinging.swing) for _ in range(4))  # without whatever else goes on
-    for _ in range(60):
+    while tried < 60 or stopped <= 10:  # on a busy machine the timer may come late
+        tried += 1
+        assert tried < 5_000, stopped
         try:
             timer(moments.uniform(1e-5, usual))
             swinging.kb.update(**(BACK if moments.random() < 0.5 else FORTH))
@@ -109,7 +111,6 @@ def test_ctrl_c_at_any_moment_gives_the_base_before_or_after(algorithm, timer):
             stopped += 1
         timer(0)
         swinging.state()
-    assert stopped > 10
 
 
 def test_ctrl_c_at_any_moment_of_a_query_leaves_the_base_as_it_was(timer):

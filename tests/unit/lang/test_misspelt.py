@@ -64,3 +64,8 @@ def test_an_update_of_an_unknown_name_is_doubted():
     assert "facts to insert for egde" in warning.message
     assert warning.help == "did you mean edge?"
     assert misspelt_update(PATHS, [Predicate("colour", 2)], [EDGE], "delete") == []
+
+
+def test_a_name_that_an_atom_with_another_spelling_has_is_mentioned():
+    program = parse_program("p(?x) :- follows(?x, _) . r(?x) :- folows(?x, ?y) .")
+    assert told(program, [Predicate("follows", 2)]) == {}

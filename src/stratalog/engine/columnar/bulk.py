@@ -7,7 +7,6 @@ head is merged once.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -22,6 +21,7 @@ from stratalog.engine.columnar.segments import SMALL, segment_of_constants
 from stratalog.facts.sets import FactSet
 from stratalog.kernels import modes, paths
 from stratalog.kernels import plan as k
+from stratalog.kernels.preparation import work_time
 from stratalog.kernels.sizes import sized
 from stratalog.lang.syntax import Atom
 from stratalog.plan.delta import Role
@@ -131,7 +131,7 @@ class Bulk:
     def run(self, planned: Planned) -> None:
         """Follow the path from every constant and merge the heads with their multiplicities."""
         path = planned.path or ()
-        begun = time.process_time()
+        begun = work_time()
         _, laid_out = self._survey(planned, path)
         first = self._lay_out(planned, path[0])
         using = (
@@ -143,7 +143,7 @@ class Bulk:
         )
         levels = np.array([level.record() for level in using], np.int64)
         derived = self._follow(planned, levels, first.starts())
-        cost = derived, derived, time.process_time() - begun
+        cost = derived, derived, work_time() - begun
         self._engine.costs.add(planned.rule.index, *cost)
 
     def _follow(self, planned: Planned, levels: Integers, starts: Ids) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -36,6 +35,7 @@ from stratalog.facts.limits import Limits
 from stratalog.facts.sets import Batch, FactSet, Label
 from stratalog.facts.terms import Terms
 from stratalog.kernels.modes import LOWER, UNCOUNTED
+from stratalog.kernels.preparation import work_time
 from stratalog.lang.syntax import Predicate
 from stratalog.lang.terms import Term
 from stratalog.plan.delta import Version
@@ -266,9 +266,12 @@ class ColumnarEngine(Undoable):
     def planning(self) -> float:
         return self.planner.seconds
 
+    def work_time(self) -> float:
+        return work_time()
+
     def limit_work(self, more: int | None, seconds: float = inf) -> None:
         self._most_work = None if more is None else self.work() + self.planner.effort + more
-        self._deadline = inf if seconds == inf else time.process_time() + seconds
+        self._deadline = inf if seconds == inf else work_time() + seconds
 
     def slice_of_work(self, usual: int) -> int:
         """Return how much a kernel may do before it looks at limits."""
@@ -319,7 +322,7 @@ class ColumnarEngine(Undoable):
     def check(self) -> None:
         """Raise if a limit is reached."""
         if self._most_work is not None:
-            is_late = self._deadline < inf and time.process_time() > self._deadline
+            is_late = self._deadline < inf and work_time() > self._deadline
             if is_late or self.work() + self.planner.effort >= self._most_work:
                 raise BudgetSpentError
         super().check()

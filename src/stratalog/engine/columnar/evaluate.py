@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from stratalog.engine.columnar.planned import Planned, rule_text
 from stratalog.engine.columnar.relation import Directory, Ids, Relation
 from stratalog.kernels import plan as k
 from stratalog.kernels.modes import UNCOUNTED
+from stratalog.kernels.preparation import work_time
 from stratalog.lang.syntax import Argument, Bind, Filter, Variable
 from stratalog.plan.rules import Grouping, PlannedRule
 
@@ -75,12 +75,12 @@ class Evaluation:
     def _run_computed(self, planned: Planned) -> None:
         self._engine.running = rule_text(planned.rule)
         self._catch_up(planned)
-        begun, before = time.process_time(), self._visited
+        begun, before = work_time(), self._visited
         derived = 0
         for block in self._derived(planned):
             derived += block.shape[1]
             self._engine.merge(planned.head, block, planned.mode)
-        cost = derived, self._visited - before, time.process_time() - begun
+        cost = derived, self._visited - before, work_time() - begun
         self._engine.costs.add(planned.rule.index, *cost)
 
     def answers(self, planned: Planned) -> Relation:
@@ -101,12 +101,12 @@ class Evaluation:
         """Yield blocks of a plan's outputs, each overwritten by the next."""
         self._catch_up(planned)
         self._scratches = self._small if small else self._large
-        begun, before = time.process_time(), self._visited
+        begun, before = work_time(), self._visited
         try:
             yield from self._derived(planned)
         finally:
             self._scratches = self._large
-            cost = 0, self._visited - before, time.process_time() - begun
+            cost = 0, self._visited - before, work_time() - begun
             self._engine.costs.add(planned.rule.index, *cost)
 
     def _catch_up(self, planned: Planned) -> None:

@@ -23,6 +23,7 @@ from stratalog.engine.columnar.relation import Ids, Relation
 from stratalog.engine.columnar.statistics import PAIR, PER_KEY
 from stratalog.kernels import modes
 from stratalog.kernels import plan as k
+from stratalog.kernels.preparation import PREPARATION
 from stratalog.kernels.sizes import sized
 from stratalog.plan.rules import PlannedRule
 
@@ -83,12 +84,14 @@ class Joined:
         used = (used for segment in self.segments for used in segment.indexes)
         self.indexes = list(dict.fromkeys(used))
 
-    def tell_costs(self, costs: Costs) -> None:
-        """Note what the plans have cost since the last time."""
+    def tell_costs(self, costs: Costs, preparation: float) -> None:
+        """Note what the plans have cost since the last time, without preparing their kernels."""
+        measured = self.profile[:, 2].sum() / 1e6
+        share = max(0.0, 1 - preparation / measured) if measured else 0.0
         for p, (derivations, visited, micros) in zip(
             self.planned, self.profile.tolist(), strict=True
         ):
-            costs.add(p.rule.index, derivations, visited, micros / 1e6)
+            costs.add(p.rule.index, derivations, visited, share * micros / 1e6)
         self.profile[:] = 0
 
 
@@ -134,6 +137,7 @@ class Joins:
         self._expect(planned)
         parts = self._divided(planned)
         lanes = self._lanes[: len(parts)]
+        prepared = PREPARATION.seconds
         for lane, part in zip(lanes, parts, strict=True):
             lane.begin(self._together(part), engine.arity)
             for relation, index in lane.joined.indexes:
@@ -145,7 +149,7 @@ class Joins:
                     self._attend(lane)
         finally:
             for lane in lanes:
-                lane.joined.tell_costs(engine.costs)
+                lane.joined.tell_costs(engine.costs, PREPARATION.seconds - prepared)
 
     def _expect(self, planned: Sequence[Planned]) -> None:
         """Make room in heads that are about to receive much from rules with one atom."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from stratalog.engine.columnar.starts import Starts
 from stratalog.facts.labels import DELTA, DELTA_NEGATED
 from stratalog.facts.sets import FactSet
 from stratalog.kernels.modes import UNCOUNTED
+from stratalog.kernels.preparation import work_time
 from stratalog.kernels.sizes import sized
 from stratalog.lang.syntax import Argument, Predicate, Variable
 from stratalog.lang.terms import Term
@@ -208,9 +208,9 @@ class Planner:
         """Return the plan of a version with many atoms, unless no more work is allowed."""
         self._engine.running = rule_text(rule)
         self._engine.check()
-        begun = time.process_time()
+        begun = work_time()
         planned = plan()
-        self.seconds += time.process_time() - begun
+        self.seconds += work_time() - begun
         self.effort += EFFORT * (len(rule.body) + len(rule.negated))
         return planned
 

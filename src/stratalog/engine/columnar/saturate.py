@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +17,7 @@ from stratalog.engine.columnar.segments import MANY, SMALL, segment_of_constants
 from stratalog.facts.engine import Closed
 from stratalog.facts.sets import FactSet
 from stratalog.kernels import memory, paths
+from stratalog.kernels.preparation import work_time
 from stratalog.kernels.sizes import sized
 from stratalog.plan.paths import Passing
 from stratalog.plan.rules import PlannedRule
@@ -79,7 +79,7 @@ class Saturation:
     ) -> Closed:
         """Return all that follows from the seeds, which are all facts of the relation so far."""
         engine = self._engine
-        begun = time.process_time()
+        begun = work_time()
         relation = engine.relation(rules[0].head.predicate)
         edges = [self._edges(r, p, described) for r, p in zip(rules, passes, strict=True)]
         keys = np.concatenate([keys for keys, _ in edges])
@@ -88,7 +88,7 @@ class Saturation:
         first = relation.rows
         self._counted = counted
         rounds, met = self._close(relation, passes[0].group, seeds, laid_out)
-        seconds = (time.process_time() - begun) / len(rules)
+        seconds = (work_time() - begun) / len(rules)
         for rule, (sources, _) in zip(rules, edges, strict=True):
             derived = int(met[sources[sources < met.size]].sum())
             engine.costs.add(rule.index, derived, derived, seconds)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -25,6 +24,7 @@ from stratalog.facts.closing import Closing, Side
 from stratalog.facts.engine import Reclosed
 from stratalog.facts.labels import E, I, X
 from stratalog.facts.sets import FactSet
+from stratalog.kernels.preparation import work_time
 from stratalog.lang.syntax import Predicate
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Virtual:
 
     def hold(self, closing: Closing, edges: ColumnarBatch) -> bool:
         """Read relations from a closure of these facts from now on; False if it is too large."""
-        engine, begun = self._engine, time.process_time()
+        engine, begun = self._engine, work_time()
         held = Held(engine, closing, engine.closure_budget())
         steps = self._pairs(closing.steps, I)
         try:
@@ -122,7 +122,7 @@ class Virtual:
         self._held.update(dict.fromkeys(closing.predicates, held))
         self._charge(held)
         engine.forget_plans(closing.predicates)
-        engine.costs.add(closing.rule, 0, len(edges), time.process_time() - begun)
+        engine.costs.add(closing.rule, 0, len(edges), work_time() - begun)
         engine.check()
         return True
 
@@ -137,7 +137,7 @@ class Virtual:
         self, closing: Closing, touched: ColumnarBatch, lost: ColumnarBatch, gained: ColumnarBatch
     ) -> Reclosed | None:
         """Let a closure follow facts that were touched; None if it is too large by then."""
-        begun, held = time.process_time(), self._held[self._first(closing)]
+        begun, held = work_time(), self._held[self._first(closing)]
         lost_steps, gained_steps = (self._pairs(closing.steps, each) for each in (lost, gained))
         try:
             held.change(touched.rows, lost_steps, gained_steps)
@@ -150,7 +150,7 @@ class Virtual:
         self._changed.append(held)
         self._charge(held)
         self._engine.directory.growths += 1
-        self._engine.costs.add(closing.rule, 0, len(touched), time.process_time() - begun)
+        self._engine.costs.add(closing.rule, 0, len(touched), work_time() - begun)
         self._engine.check()
         return Reclosed(self._region(held, LOST), self._region(held, GAINED))
 

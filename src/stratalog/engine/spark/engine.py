@@ -373,17 +373,20 @@ class SparkEngine(Contents):
     def work(self) -> int:
         return self._done
 
+    def work_time(self) -> float:
+        return self.overlay.work_time()
+
     def planning(self) -> float:
         return 0.0
 
     def limit_work(self, more: int | None, seconds: float = inf) -> None:
         self._most_work = None if more is None else self._done + more
-        self._deadline = time.process_time() + seconds
+        self._deadline = self.work_time() + seconds
 
     def check(self, versions: Sequence[Version] = ()) -> None:
         """Raise if a limit is reached."""
         if self._most_work is not None and (
-            self._done >= self._most_work or time.process_time() > self._deadline
+            self._done >= self._most_work or self.work_time() > self._deadline
         ):
             raise BudgetSpentError
         rule = rule_text(versions[0].rule) if versions else "the program"
