@@ -29,6 +29,7 @@ from stratalog.kernels.cache import (
 )
 from stratalog.kernels.forms import Form
 from stratalog.kernels.preparation import PREPARATION
+from stratalog.runtime.interrupts import held
 from stratalog.runtime.locks import open_lock
 
 _TURN = RLock()
@@ -53,13 +54,23 @@ class _KeptKernel(caching._Cache):  # type: ignore[misc] # noqa: SLF001  # numba
         return str(cache_folder())
 
     def load_overload(self, sig: object, target_context: Any) -> Any:
-        """Return a compiled version; None, with the lock taken, if there is none."""
+        """Return a compiled version; None, with the lock taken, if there is none.
+
+        Numba is imported bit by bit, and a module that is half imported cannot be imported again.
+        """
         rtsys.initialize(target_context)  # of what `refresh` does, all that running needs
         name = self._file_name(sig, target_context.codegen())
-        found = self._read(name)
+        with held():
+            found = self._read(name)
         if found is None and self._lock():
-            found = self._read(name)  # another process may have compiled it meanwhile
-        return found and compiler.CompileResult._rebuild(target_context, *found)  # noqa: SLF001
+            with held():
+                found = self._read(name)  # another process may have compiled it meanwhile
+        if found is None:
+            with held():
+                target_context.refresh()
+                target_context.typing_context.refresh()
+            return None
+        return compiler.CompileResult._rebuild(target_context, *found)  # noqa: SLF001
 
     def save_overload(self, sig: object, data: Any) -> None:
         """Keep a version, unless there is no room."""

@@ -117,8 +117,8 @@ def _compile(unfinished: Unfinished) -> None:
     count = min(_cores(), MAX_PROCESSES, unfinished.total // MIN_KERNELS_PER_PROCESS)
     if count > 1:
         _compile_in_processes(unfinished, count)
-    from stratalog.kernels.versions import compile_versions
-
+    with interrupts.held():  # Numba that is half imported cannot be imported again
+        from stratalog.kernels.versions import compile_versions
     while len(unfinished.done) < unfinished.total:
         _tell(len(unfinished.done), unfinished.total)
         if interrupts.is_pending() or (place := unfinished.take()) is None:

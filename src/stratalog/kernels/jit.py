@@ -135,7 +135,7 @@ class Kernel:
     @property
     def compiled(self) -> Any:  # numba's dispatcher
         """The kernel as Numba runs it, which is called under its name from now on."""
-        with PREPARATION.measured():
+        with held(), PREPARATION.measured():  # Numba that is half imported cannot be imported again
             from stratalog.kernels.compiled import COMPILED
 
             made = COMPILED.kernel(self.place)

@@ -205,7 +205,8 @@ def read_scaled(data, offsets, numbers, scales):
             if data[at] == _DOT and after_dot < 0:
                 after_dot = 0
             elif 0 <= digit <= 9:
-                value = 10 * value + digit
+                if digits < _SAFE_DIGITS:
+                    value = 10 * value + digit
                 digits += 1
                 after_dot += after_dot >= 0
             else:

@@ -81,6 +81,7 @@ def test_many_nines_after_the_dot_are_written_as_one_by_one():
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(-(10**20), 10**20), st.integers(0, 20)), min_size=1))
+@example([(2**63 * 10, 0), (-(2**63) * 10, 1)])
 @example([(0, 1), (-5, 1), (10**18 - 1, 0), (10**18 - 1, 17), (10**18, 1), (10**18, 0)])
 def test_decimals_of_up_to_18_digits_are_read(parts):
     spelt = [format(Decimal(number).scaleb(-scale), "f") for number, scale in parts]
