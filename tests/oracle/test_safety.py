@@ -155,9 +155,7 @@ def rules_of_equations(draw: Draw) -> Rule:
 def test_the_judge_and_stratalog_agree_on_what_is_safe(rule: Rule, engine: str):
     note(show(rule))
     refusal = _refusal(rule)
-    assume(
-        "is bound already" not in refusal
-    )  # safe or not: what is refused first is another mistake
+    assume("is bound already" not in refusal)  # another mistake, of a safe rule or not
     assert bool(unbound_in(rule)) == bool(refusal), refusal
     if not refusal:
         agree(Program((rule,), parse_program(FACTS).facts), engine)
