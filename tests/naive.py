@@ -1,7 +1,8 @@
 """The judge: a fixpoint over Python sets, slow and obvious, sharing no code with what it judges.
 
-Only the abstract syntax is imported. `materialise` says which facts follow from a program; `counts`
-says how often each follows from a planned program. Both are meant to be read as definitions.
+Only the abstract syntax is imported, and `safety`, which refuses what has no meaning. `materialise`
+says which facts follow from a program; `counts` says how often each follows from a planned program.
+Both are meant to be read as definitions.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from itertools import count, product
+from itertools import count
 from typing import Any
 
 from stratalog.lang.syntax import (
@@ -48,6 +49,7 @@ from stratalog.lang.terms import (
     Term,
 )
 from stratalog.plan.rules import Plan, PlannedRule, Stratum
+from tests.safety import alternatives, check_safe
 
 Fact = tuple[Predicate, tuple[Term, ...]]
 Instance = dict[Variable, Term]
@@ -146,17 +148,6 @@ def unify(args: Sequence[Argument], row: tuple[Term, ...], instance: Instance) -
     return extended
 
 
-def alternatives(body: Sequence[Literal]) -> list[list[Literal]]:
-    """Return the bodies, none with alternatives of its own, that a body stands for."""
-    options = [
-        [one for body in literal.alternatives for one in alternatives(body)]
-        if isinstance(literal, Choice)
-        else [[literal]]
-        for literal in body
-    ]
-    return [[literal for part in chosen for literal in part] for chosen in product(*options)]
-
-
 _fresh = count(1)
 
 
@@ -245,7 +236,9 @@ def _bound(computed: Iterable[Bind | Equation], instance: Instance) -> Instance 
     waiting = sorted(computed, key=lambda literal: isinstance(literal, Equation))
     extended: Instance | None = dict(instance)
     while waiting and extended is not None:
-        ready = next(x for x in waiting if _assigned(x, waiting, extended) is not None)
+        ready = next((x for x in waiting if _assigned(x, waiting, extended) is not None), None)
+        if ready is None:
+            raise ValueError(f"an unsafe body, nothing gives a value to what these read: {waiting}")
         waiting.remove(ready)
         variable, expression = _assigned(ready, waiting, extended) or (None, None)
         try:
@@ -526,9 +519,13 @@ def _level(read: Predicate, level: dict[Predicate, int], writes_triples: bool) -
 
 
 def steps_of(program: Program) -> list[Step]:
-    """Return a step per head: those of one rule may be of different levels."""
+    """Return a step per head: those of one rule may be of different levels.
+
+    A rule that is not safe says nothing about some variable: that is a ValueError.
+    """
     found = []
     for rule in program.rules:
+        check_safe(rule)
         written = [plain_head(head) for head in rule.heads]
         made = [bind for _, binds in written for bind in binds]
         found += [Step(head, (*rule.body, *made)) for head, _ in written]

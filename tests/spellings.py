@@ -17,7 +17,6 @@ from stratalog.lang.syntax import (
     Aggregate,
     Anonymous,
     Atom,
-    Bind,
     Call,
     Choice,
     Equation,
@@ -29,6 +28,7 @@ from stratalog.lang.syntax import (
     Rule,
     Variable,
 )
+from tests.safety import bound_in, names_in
 from tests.signatures import Draw, Signature, integer, is_rdf
 
 ARITHMETIC = ("+", "-")
@@ -45,47 +45,6 @@ def respelled(draw: Draw, signature: Signature, rule: Rule) -> Rule:
 
 
 # ---- Parts -------------------------------------------------------------------------------------
-
-
-def names_in(part: object) -> list[Variable]:
-    """Return the variables of a part of a rule, each as often as it stands there."""
-    match part:
-        case Variable():
-            return [part]
-        case Atom() | Pattern() | Call():
-            return [v for arg in part.args for v in names_in(arg)]
-        case Filter(expression):
-            return names_in(expression)
-        case Equation(left, right):
-            return [*names_in(left), *names_in(right)]
-        case Bind(expression, variable):
-            return [*names_in(expression), variable]
-        case Negation(body):
-            return [v for literal in body for v in names_in(literal)]
-        case Aggregate(_, group, reductions):
-            return [*group, *(reduction.variable for reduction in reductions)]
-        case Choice(bodies):
-            return [v for body in bodies for literal in body for v in names_in(literal)]
-    return []
-
-
-def bound_in(body: Sequence[Literal]) -> list[Variable]:
-    """Return the variables that every alternative of a body binds, in order."""
-    found: dict[Variable, None] = {}
-    for literal in body:
-        match literal:
-            case Atom() | Pattern():
-                found.update((arg, None) for arg in literal.args if isinstance(arg, Variable))
-            case Bind(_, variable):
-                found[variable] = None
-            case Aggregate():
-                found.update(dict.fromkeys(names_in(literal)))
-            case Equation(Variable() as variable):
-                found[variable] = None
-            case Choice(bodies):
-                inside = [bound_in(each) for each in bodies]
-                found.update((v, None) for v in inside[0] if all(v in more for more in inside))
-    return list(found)
 
 
 def with_literal(rule: Rule, place: int, literal: Literal) -> Rule:
