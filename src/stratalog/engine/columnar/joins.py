@@ -86,8 +86,10 @@ class Joined:
 
     def tell_costs(self, costs: Costs, preparation: float) -> None:
         """Note what the plans have cost since the last time, without preparing their kernels."""
-        measured = self.profile[:, 2].sum() / 1e6
-        share = max(0.0, 1 - preparation / measured) if measured else 0.0
+        share = 1.0
+        if preparation:  # which is rare, and this is called often
+            measured = self.profile[:, 2].sum() / 1e6
+            share = max(0.0, 1 - preparation / measured) if measured else 0.0
         for p, (derivations, visited, micros) in zip(
             self.planned, self.profile.tolist(), strict=True
         ):
