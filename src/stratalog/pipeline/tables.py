@@ -272,9 +272,7 @@ def _amount(number: object, word: str) -> str:
 
 
 def _listed(block: Block) -> str:
-    if block.names is None:
-        return f"{len(block.columns)}, without names"
-    return ", ".join(block.names) or "none"
+    return ", ".join(block.names or ()) or "none"
 
 
 def _advice(what: str) -> str:
