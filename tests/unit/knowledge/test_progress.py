@@ -81,7 +81,9 @@ class Left:
         self.text = text
 
 
-@pytest.mark.parametrize(("before", "left"), [(("read", "facts"), "read: facts"), (None, COMPILED)])
+@pytest.mark.parametrize(
+    ("before", "left"), [(("read", "facts"), "read: facts"), (None, "compile: 2 kernels")]
+)
 def test_when_kernels_are_compiled_the_line_tells_what_goes_on(before, left):
     surface = Left()
     line = StatusLine(surface, lists=False, may_list=False)
@@ -91,6 +93,20 @@ def test_when_kernels_are_compiled_the_line_tells_what_goes_on(before, left):
     line.finish("compile", "2 kernels", 1.0)
     line.stop()
     assert surface.text.startswith(f"{left} (")
+
+
+def test_an_update_tells_that_it_reads_before_a_function_of_the_user_makes_rows():
+    told, seen = [], []
+    progress = lambda stage, detail: told.append((stage, detail))  # noqa: E731
+    kb = sl.materialise("", {"a": [(1,)]}, engine="reference", progress=progress)
+    told.clear()
+
+    def rows():
+        seen.extend(told)
+        yield (2,)
+
+    kb.update(insert={"a": rows()})
+    assert seen == [("read", "facts")]
 
 
 def test_a_list_of_stages_stands_above_the_line():
