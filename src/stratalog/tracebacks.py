@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+import sysconfig
 import traceback
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 _OURS = f"{Path(__file__).parent}{os.sep}"
+_PYTHONS = tuple(f"{sysconfig.get_path(name)}{os.sep}" for name in ("stdlib", "platstdlib"))
+_PACKAGES = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
 _RED, _PLAIN = "\033[1;31m", "\033[0m"
 _AROUND = 2  # lines shown before and after the line of a frame
 
@@ -71,8 +74,9 @@ def _frames(trace: TracebackType | None, shell: Any) -> list[str]:  # noqa: ANN4
 
 
 def _is_users(filename: str) -> bool:
-    is_library = f"{os.sep}site-packages{os.sep}" in filename
-    return not (is_library or filename.startswith((_OURS, sys.prefix)))
+    if any(folder in filename for folder in _PACKAGES):
+        return False
+    return not filename.startswith((_OURS, "<frozen ", *_PYTHONS))
 
 
 def _place(frame: traceback.FrameSummary, shell: Any) -> str:  # noqa: ANN401

@@ -72,6 +72,14 @@ doubtful = sl.materialise("p(?x) :- q(?x) .", {"r": [(1,)]})
 doubtful
 """
 
+INTERRUPTED_ROWS = """
+def rows():
+    yield (1, 2)
+    signal.raise_signal(signal.SIGINT)
+
+kb.update(insert={"edge": rows()})
+"""
+
 
 class Client(nbclient.NotebookClient):
     """Counts what comes from the kernel."""
@@ -101,6 +109,7 @@ def ran(tmp_path_factory):
         "misspelt": "sl.materialize('p(1) .')",
         "interrupted": INTERRUPTED,
         "shown again": "%tb",
+        "interrupted rows": INTERRUPTED_ROWS,
         "afterwards": 'kb.query("path(?x, ?y)")',
         "verbose": "%xmode Verbose\nsl.materialise('p(a) .')",
         "own": TABLES,
@@ -203,6 +212,15 @@ def test_an_interrupt_shows_the_lines_of_the_user_and_work_goes_on(ran):
     assert "stratalog/" not in shown
     assert cells["shown again"][0]["traceback"] == error["traceback"]
     assert "<table" in html(cells["afterwards"])
+
+
+def test_an_interrupt_amid_rows_of_the_user_shows_no_frame_of_a_library(ran):
+    cells, _ = ran
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(cells["interrupted rows"][-1]["traceback"]))
+    assert re.findall(r"^(?:Cell|File) .*$", shown, re.MULTILINE) == [
+        "Cell In[17], line 5",
+        "Cell In[17], line 3, in rows",
+    ]
 
 
 def test_all_frames_are_shown_if_asked_for(ran):
