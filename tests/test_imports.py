@@ -40,6 +40,16 @@ def test_every_public_name_can_be_imported():
     assert python(code).split() == []
 
 
+def test_a_misspelt_name_is_corrected_once():
+    run = subprocess.run(
+        [sys.executable, "-c", "import stratalog; stratalog.materialize"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.stderr.count("Did you mean: 'materialise'?") == 1
+
+
 def test_an_unknown_name_is_an_attribute_error():
     code = "import stratalog\ntry: stratalog.nothing\nexcept AttributeError as error: print(error)"
     assert "nothing" in python(code)

@@ -69,14 +69,27 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401
     if name in _PLANNED:
         raise EngineError("E140", f"stratalog.{name} is not supported yet", help=_PLANNED[name])
     if name not in _WHERE:
-        import sys
-
-        told = f"module 'stratalog' has no attribute {name!r}"  # Python adds "Did you mean"
-        raise AttributeError(told, name=name, obj=sys.modules[__name__])
+        raise _unknown(name)
     from importlib import import_module
 
     module, attribute = _WHERE[name]
     return getattr(import_module(module), attribute)
+
+
+def _unknown(name: str) -> AttributeError:
+    """Return the error for a misspelt name. In notebooks Python does not tell which was meant."""
+    told = f"module 'stratalog' has no attribute {name!r}"
+    if name.startswith("_"):  # whoever asks whether there is one
+        return AttributeError(told)
+    from difflib import get_close_matches
+
+    from stratalog.tracebacks import show_briefly
+
+    close = get_close_matches(name, __all__, 1)
+    told = f"{told}. Did you mean: {close[0]!r}?" if close else told
+    error = AttributeError(told, name=name)  # without obj= Python does not add the same
+    show_briefly(error)
+    return error
 
 
 def _table_html(table: Any) -> str:  # noqa: ANN401  # an Arrow table

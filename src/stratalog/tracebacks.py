@@ -1,15 +1,18 @@
-"""What IPython shows of an error that a user can mend: the user's own lines and the message."""
+"""What IPython shows of an error that a user can mend, and of Ctrl-C: the user's own lines."""
 
 from __future__ import annotations
 
 import os
 import sys
+import sysconfig
 import traceback
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 _OURS = f"{Path(__file__).parent}{os.sep}"
+_PYTHONS = tuple(f"{sysconfig.get_path(name)}{os.sep}" for name in ("stdlib", "platstdlib"))
+_PACKAGES = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
 _RED, _PLAIN = "\033[1;31m", "\033[0m"
 _AROUND = 2  # lines shown before and after the line of a frame
 
@@ -29,7 +32,32 @@ def short_traceback(error: BaseException) -> list[str]:
         lines = [*frames, f"{name}: {cause}", "", "and so:", "", *lines]
     name, text = type(error).__name__, str(error)
     name = name if os.environ.get("NO_COLOR") else f"{_RED}{name}{_PLAIN}"
-    return [*lines, f"{name}: {text}"]
+    return [*lines, f"{name}: {text}" if text else name]
+
+
+def show_briefly(error: BaseException) -> None:
+    """Let IPython show no frame of Stratalog when it shows this error."""
+    vars(error)["_render_traceback_"] = _of_the_last  # the name is IPython's
+
+
+class shown_briefly:  # noqa: N801  # used like a function
+    """Let IPython show no frame of Stratalog if Ctrl-C ends the block."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, KeyboardInterrupt):
+            show_briefly(error)
+
+
+def _of_the_last() -> list[str]:
+    """Return the lines for the error that is being handled, or was: it does not know itself.
+
+    If it did, there would be a cycle, which keeps alive what its frames hold.
+    """
+    error = sys.exc_info()[1] or getattr(sys, "last_value", None)
+    return [] if error is None else short_traceback(error)
 
 
 def _shell() -> Any:  # noqa: ANN401  # IPython's
@@ -46,8 +74,9 @@ def _frames(trace: TracebackType | None, shell: Any) -> list[str]:  # noqa: ANN4
 
 
 def _is_users(filename: str) -> bool:
-    is_library = f"{os.sep}site-packages{os.sep}" in filename
-    return not (is_library or filename.startswith((_OURS, sys.prefix)))
+    if any(folder in filename for folder in _PACKAGES):
+        return False
+    return not filename.startswith((_OURS, "<frozen ", *_PYTHONS))
 
 
 def _place(frame: traceback.FrameSummary, shell: Any) -> str:  # noqa: ANN401

@@ -57,6 +57,30 @@ kb.query("path(?x, ?y)")
 """
 
 
+INTERRUPTED = """
+import signal
+
+def stopped(stage, detail):
+    signal.raise_signal(signal.SIGINT)
+
+sl.materialise("p(?x) :- q(?x) .", {"q": [(1,)]}, progress=stopped)
+"""
+
+
+DOUBTFUL = """
+doubtful = sl.materialise("p(?x) :- q(?x) .", {"r": [(1,)]})
+doubtful
+"""
+
+INTERRUPTED_ROWS = """
+def rows():
+    yield (1, 2)
+    signal.raise_signal(signal.SIGINT)
+
+kb.update(insert={"edge": rows()})
+"""
+
+
 class Client(nbclient.NotebookClient):
     """Counts what comes from the kernel."""
 
@@ -79,6 +103,14 @@ def ran(tmp_path_factory):
         "changes": 'kb.what_if(insert={"edge": [("<b>", 3)]})',
         "mistake": MISTAKE,
         "cause": CAUSE,
+        "doubtful": DOUBTFUL,
+        "doubtful again": DOUBTFUL,
+        "doubtful later": "doubtful",
+        "misspelt": "sl.materialize('p(1) .')",
+        "interrupted": INTERRUPTED,
+        "shown again": "%tb",
+        "interrupted rows": INTERRUPTED_ROWS,
+        "afterwards": 'kb.query("path(?x, ?y)")',
         "verbose": "%xmode Verbose\nsl.materialise('p(a) .')",
         "own": TABLES,
     }
@@ -148,6 +180,47 @@ def test_the_cause_in_a_function_of_the_user_is_shown_too(ran):
     assert "KeyError: 'of mine'" in shown
     assert "DataError: D309" in shown
     assert "stratalog/" not in shown
+
+
+@pytest.mark.parametrize("cell", ["doubtful", "doubtful again"])
+def test_a_warning_is_shown_once_below_the_cell_that_it_is_about(ran, cell):
+    cells, _ = ran
+    warned, shown = cells[cell]
+    assert "StratalogWarning: W301: q with 1 argument" in warned["text"]
+    assert "W301" not in shown["data"]["text/html"]
+
+
+def test_a_warning_is_shown_again_where_the_knowledge_base_is(ran):
+    cells, _ = ran
+    assert "warning: W301: q with 1 argument" in html(cells["doubtful later"])
+
+
+def test_a_misspelt_name_is_corrected_without_internal_frames(ran):
+    cells, _ = ran
+    (error,) = cells["misspelt"]
+    assert error["evalue"].endswith("has no attribute 'materialize'. Did you mean: 'materialise'?")
+    assert "__init__.py" not in "\n".join(error["traceback"])
+
+
+def test_an_interrupt_shows_the_lines_of_the_user_and_work_goes_on(ran):
+    cells, _ = ran
+    (error,) = cells["interrupted"]
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(error["traceback"]))
+    assert "---> 6 sl.materialise(" in shown
+    assert "line 4, in stopped" in shown
+    assert shown.endswith("\nKeyboardInterrupt")
+    assert "stratalog/" not in shown
+    assert cells["shown again"][0]["traceback"] == error["traceback"]
+    assert "<table" in html(cells["afterwards"])
+
+
+def test_an_interrupt_amid_rows_of_the_user_shows_no_frame_of_a_library(ran):
+    cells, _ = ran
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(cells["interrupted rows"][-1]["traceback"]))
+    assert re.findall(r"^(?:Cell|File) .*$", shown, re.MULTILINE) == [
+        "Cell In[17], line 5",
+        "Cell In[17], line 3, in rows",
+    ]
 
 
 def test_all_frames_are_shown_if_asked_for(ran):

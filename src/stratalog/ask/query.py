@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from itertools import count
 
 from stratalog.errors import ProgramError
 from stratalog.lang.check import check
 from stratalog.lang.diagnostics import mistake
 from stratalog.lang.function_atoms import call_for
+from stratalog.lang.names import known_predicates
 from stratalog.lang.parse import parse_query
 from stratalog.lang.spellings import bound_by, plain_rules
 from stratalog.lang.syntax import Argument, Atom, Literal, Predicate, Program, Rule, Variable
@@ -161,13 +161,8 @@ def _refuse_unknown(rules: Sequence[PlannedRule], text: str, vocabulary: Vocabul
 
 
 def _known(name: str, vocabulary: Vocabulary) -> str:
-    names = sorted({p.name for p in vocabulary.predicates if not p.name.startswith("$")})
-    if not names:
-        return "there are no facts and no rules"
-    shown = ", ".join(names[:8]) + (" ..." if len(names) > 8 else "")  # noqa: PLR2004
-    close = get_close_matches(name, names, 1)
-    meant = f"did you mean {close[0]}? " if close else ""
-    return f"{meant}known predicates: {shown}"
+    visible = (p.name for p in vocabulary.predicates if not p.name.startswith("$"))
+    return known_predicates(name, visible)
 
 
 def _column_names(args: tuple[Argument, ...]) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from stratalog.knowledge.amounts import duration
 from stratalog.knowledge.guard import listing, whole
 from stratalog.knowledge.maintenance import Maintenance
 from stratalog.knowledge.options import Options, reopening
+from stratalog.knowledge.progress import plural
 from stratalog.knowledge.reading import Reading, take
 from stratalog.knowledge.stored_texts import StoredTexts
 from stratalog.knowledge.terminal import visible
@@ -30,7 +31,13 @@ from stratalog.knowledge.values import check_limit, check_path, check_text, no_c
 from stratalog.knowledge.view import RelationView
 from stratalog.knowledge.warned import warnings_html
 from stratalog.lang.effort import digits_up_to
-from stratalog.lang.names import PREDECLARED, predicate_name, show_name, split_arity
+from stratalog.lang.names import (
+    PREDECLARED,
+    known_predicates,
+    predicate_name,
+    show_name,
+    split_arity,
+)
 from stratalog.lang.syntax import TRIPLE, Declaration, Predicate, Program
 from stratalog.lang.values import term_of
 from stratalog.pipeline.dictionary import Dictionary
@@ -214,8 +221,8 @@ class KnowledgeBase:
         if found:
             choices = " or ".join(f"{wanted}/{p.arity}" for p in found)
             raise DataError(SEVERAL_ARITIES, f"{name} has several arities", help=f"write {choices}")
-        known = ", ".join(self.predicates()[:12])
-        raise DataError("D320", f"there is no predicate {name}", help=f"known predicates: {known}")
+        advice = known_predicates(name, self.predicates())
+        raise DataError("D320", f"there is no predicate {name}", help=advice)
 
     def prefixes(self) -> list[tuple[str, str]]:
         """Return the prefixes that questions may use: the program's, and those of data files."""
@@ -366,7 +373,7 @@ class KnowledgeBase:
             stats = self.stats
         return (
             f"<KnowledgeBase: {stats['explicit']:,} explicit + {stats['derived']:,} derived facts,"
-            f" {stats['rules']:,} rules>"
+            f" {plural(stats['rules'], 'rule')}>"
         )
 
     def _repr_html_(self) -> str:

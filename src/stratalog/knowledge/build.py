@@ -37,6 +37,7 @@ from stratalog.plan.program import plan_program
 from stratalog.plan.rules import Plan
 from stratalog.reason import seminaive
 from stratalog.runtime.telling import Warned
+from stratalog.tracebacks import shown_briefly
 
 AGAIN = "the columnar engine has reached its memory limit; all begins again on Spark"
 
@@ -53,6 +54,7 @@ def materialise(program: object, facts: object = None, **options: Any) -> Knowle
     """
     chosen = check_options(**options)
     with (
+        shown_briefly(),
         reporter(chosen.progress) as report,
         full_memory_explained("materialising"),
         digits_up_to(chosen.max_digits),
@@ -74,7 +76,7 @@ def _materialise(given: object, facts: object, options: Options, report: Reporte
     watch_constants(dictionary, Limits(options.memory), "reading facts")
     encoded = read_facts(program, facts, options, dictionary, report, warned)
     read = time.perf_counter()
-    report("plan", f"{len(program.rules):,} rules")
+    report("plan", plural(len(program.rules), "rule"))
     modules = modules_for(options, dictionary, encoded.count)
     plan = plan_program(program, encoded.predicates(), modules=modules)
     warned.tell(_doubts(program, plan, encoded, dictionary, facts))
@@ -198,9 +200,10 @@ def run(host: Host, plan: Plan, options: Options, report: Reporter) -> int:
     strata = host.strata(plan.strata)
 
     def watch(s: int, rounds: int, delta: int) -> None:
-        report("reason", f"stratum {s + 1} of {len(strata)}, round {rounds}, {delta:,} new facts")
+        new = plural(delta, "new fact")
+        report("reason", f"stratum {s + 1} of {len(strata)}, round {rounds:,}, {new}")
         endless.check(strata[s], rounds - first.setdefault(s, rounds))
 
-    report("reason", f"{len(strata)} strata")
+    report("reason", "1 stratum" if len(strata) == 1 else f"{len(strata):,} strata")
     host.limits.start()
     return seminaive.materialise(host.engine, strata, watch)

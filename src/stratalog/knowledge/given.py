@@ -44,10 +44,11 @@ class Wish:
     remove_rules: object = None
     maintenance: str = "auto"
 
-    def drawn(self) -> Wish:
+    def drawn(self, report: Reporter) -> Wish:
         """Return the same with all rows made that functions of the user make one by one."""
         if not any(_is_made(facts) for facts in (self.insert, self.delete) if facts is not None):
             return self
+        report("read", "facts")
         with delivered():
             return replace(self, insert=_drawn(self.insert), delete=_drawn(self.delete))
 

@@ -17,6 +17,7 @@ from stratalog.lang.effort import digits_up_to
 from stratalog.lang.syntax import TRIPLE, Predicate
 from stratalog.pipeline.facts import BYTES_PER_ID
 from stratalog.runtime.interrupts import was_forced
+from stratalog.tracebacks import shown_briefly
 
 if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase
@@ -62,7 +63,7 @@ def listing(kb: KnowledgeBase, predicate: Predicate) -> Iterator[None]:
     needed, doing = _taken(kb, predicate)
     if needed > SMALL:
         _check_room(kb, needed, doing)
-    with full_memory_explained(doing):
+    with shown_briefly(), full_memory_explained(doing):
         yield
 
 

@@ -19,7 +19,7 @@ from stratalog.knowledge.adapters import Encoded
 from stratalog.knowledge.given import Given
 from stratalog.knowledge.load import as_stored
 from stratalog.knowledge.maintenance import check_maintenance
-from stratalog.knowledge.progress import Reporter
+from stratalog.knowledge.progress import Reporter, plural
 from stratalog.knowledge.replan import with_predicates
 from stratalog.knowledge.rounds import MOST_ROUNDS_WITH_BIND, Endless, Rounds
 from stratalog.lang.names import show_name
@@ -163,7 +163,7 @@ class _Watch:
 
 def _notice(kb: KnowledgeBase, report: Reporter, rounds: int, batch: Batch) -> None:
     """Tell of a round, and stop a recursion that makes values without end."""
-    report("reason", f"round {rounds} of a stratum, {len(batch):,} facts")
+    report("reason", f"round {rounds:,} of a stratum, {plural(len(batch), 'fact')}")
     if rounds > MOST_ROUNDS_WITH_BIND:
         here = kb._host.engine.predicates_of(batch)
         for stratum in kb._plan.strata:

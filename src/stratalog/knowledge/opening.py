@@ -24,6 +24,7 @@ from stratalog.pipeline.layout import version_path
 from stratalog.pipeline.store import Store, StoredRelations
 from stratalog.plan.program import plan_program
 from stratalog.plan.rules import Plan
+from stratalog.tracebacks import shown_briefly
 
 if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase
@@ -49,6 +50,11 @@ def open_store(
     check_path("directory", directory)
     check_version(version)
     store = Store.open(directory)
+    with shown_briefly():
+        return _opened(store, version, given)
+
+
+def _opened(store: Store, version: int | None, given: Mapping[str, Any]) -> KnowledgeBase:
     attempts = ATTEMPTS if version is None else 1
     while True:
         attempts -= 1

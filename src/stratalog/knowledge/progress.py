@@ -17,6 +17,9 @@ STAGES = "stages"
 LONG = "long"
 """The choice of `progress` that lists them in runs with Spark or publishing, as commands do."""
 
+COMPILE = "compile"
+"""The stage that comes amid others, which go on when it is over."""
+
 log = logging.getLogger("stratalog")
 
 
@@ -87,9 +90,9 @@ class _CompilationLine:
 
     def _tell(self, shown: Reporter, done: int, total: int) -> None:
         if done < total:
-            shown("compile", f"{done} of {plural(total, 'kernel')}, once for this machine")
+            shown(COMPILE, f"{done} of {plural(total, 'kernel')}, once for this machine")
         elif done:
-            shown.finish("compile", plural(done, "kernel"), time.monotonic() - (self._begun or 0))
+            shown.finish(COMPILE, plural(done, "kernel"), time.monotonic() - (self._begun or 0))
 
     def _end(self) -> None:
         self._begun = None

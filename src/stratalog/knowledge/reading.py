@@ -18,6 +18,7 @@ from stratalog.knowledge.progress import plural
 from stratalog.lang.syntax import Declaration, Predicate
 from stratalog.pipeline.decode import decode_table, rows
 from stratalog.pipeline.dictionary import Dictionary
+from stratalog.tracebacks import shown_briefly
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,7 +48,8 @@ class Taken:
         return self._decoded([column[rows] for column in self.columns], limit).slice(0, limit)
 
     def _decoded(self, columns: list[Ids], size: int) -> pa.Table:
-        with full_memory_explained(f"listing the {plural(size, 'fact')} of {self.predicate.name}"):
+        doing = f"listing the {plural(size, 'fact')} of {self.predicate.name}"
+        with shown_briefly(), full_memory_explained(doing):
             return decode_table(columns, size, self.dictionary, self.declaration, rdf=self.rdf)
 
     def _first_rows(self, limit: int) -> Ids:
@@ -58,7 +60,8 @@ class Taken:
 
     def rows(self) -> Iterator[tuple[object, ...]]:
         """Yield the facts as tuples of Python values."""
-        return rows(self.columns, self.size, self.dictionary)
+        with shown_briefly():
+            yield from rows(self.columns, self.size, self.dictionary)
 
 
 def take(kb: KnowledgeBase, predicate: Predicate, described: FactSet) -> Taken:

@@ -15,7 +15,7 @@ from contextvars import copy_context
 from html import escape
 from typing import TYPE_CHECKING, Any, Protocol
 
-from stratalog.knowledge.progress import Reporter
+from stratalog.knowledge.progress import COMPILE, Reporter
 from stratalog.knowledge.terminal import is_terminal, shown_on, visible
 from stratalog.runtime import kernel
 
@@ -134,12 +134,13 @@ class StatusLine(Reporter):
         self._may_list = may_list
         self._begun = time.monotonic()
         self._last = ""
+        self._goes_on = ""  # what was being done when kernels began to be compiled
         self._over = threading.Event()
         self._drawing = threading.Lock()
         self._thread: threading.Thread | None = None
 
     def __call__(self, stage: str, detail: str) -> None:
-        self._last = f"{stage}: {detail}"
+        self._tell(stage, detail)
         if self._is_watched and self._thread is None:
             self._thread = self._started()
 
@@ -148,7 +149,9 @@ class StatusLine(Reporter):
 
     def finish(self, stage: str, detail: str, seconds: float) -> None:
         super().finish(stage, detail, seconds)
-        self._last = f"{stage}: {detail}"
+        self._tell(stage, detail)
+        if stage == COMPILE:
+            self._last = self._goes_on or self._last
         if self._is_listing:
             with self._drawing:
                 self._surface.add(f"{stage}: {detail}, {seconds:.2f} s")
@@ -159,6 +162,11 @@ class StatusLine(Reporter):
             self._thread.join()
         with self._drawing:
             self._surface.end(self._line())
+
+    def _tell(self, stage: str, detail: str) -> None:
+        self._last = f"{stage}: {detail}"
+        if stage != COMPILE:
+            self._goes_on = self._last
 
     def _started(self) -> threading.Thread:
         """Return the thread that draws; where there is no room for one, it has not begun."""

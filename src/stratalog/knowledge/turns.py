@@ -21,6 +21,7 @@ from typing import Protocol
 from stratalog.errors import EngineError
 from stratalog.runtime import interrupts
 from stratalog.runtime.interrupts import held
+from stratalog.tracebacks import shown_briefly
 
 LOOK = 0.05  # seconds after which one that waits looks whether Ctrl-C was pressed
 BETWEEN = 0.02  # seconds that a reader of input has the engine before it lets others in
@@ -48,7 +49,7 @@ class Turns:
     def writing(self, doing: str) -> Iterator[None]:
         """Have a writer's turn; Ctrl-C is held back, except while it is waited for."""
         self.refuse_within(doing)
-        with held():
+        with shown_briefly(), held():
             wait_for(self._writers)
             try:
                 self._writer = get_ident()
@@ -65,7 +66,7 @@ class Turns:
     @contextmanager
     def touching(self) -> Iterator[None]:
         """Have the engine; Ctrl-C is held back, except while it is waited for."""
-        with held():
+        with shown_briefly(), held():
             wait_for(self.engine)
             try:
                 self._had_since = time.monotonic()

@@ -81,15 +81,11 @@ def apply(kb: KnowledgeBase, wish: Wish, mark: Mark | None = None) -> Changes:
 @contextmanager
 def _begun(kb: KnowledgeBase, wish: Wish) -> Iterator[tuple[Transaction, _Done]]:
     """Have the engine, and what is to be done; facts are drawn from the user's functions before."""
-    with full_memory_explained(DOING):
-        drawn = wish.drawn()
-    with (
-        kb._turns.touching(),
-        whole(kb, DOING),
-        Transaction(kb) as transaction,
-        reporter(kb._options.progress) as report,
-    ):
-        yield transaction, _Done(kb, drawn, Told(report, kb, transaction))
+    with reporter(kb._options.progress) as report:
+        with full_memory_explained(DOING):
+            drawn = wish.drawn(report)
+        with kb._turns.touching(), whole(kb, DOING), Transaction(kb) as transaction:
+            yield transaction, _Done(kb, drawn, Told(report, kb, transaction))
 
 
 def what_if(

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from stratalog.facts.labels import I
+from stratalog.knowledge.progress import plural
 from stratalog.knowledge.reading import take
 from stratalog.knowledge.table_html import rows_html
 from stratalog.knowledge.terminal import visible
@@ -54,4 +55,4 @@ class RelationView(Collection[tuple[object, ...]]):
         return f"{escape(self._told(taken.size))}{table}"
 
     def _told(self, size: int) -> str:
-        return f"<{self._kb.name_of(self.predicate)}: {size:,} facts>"
+        return f"<{self._kb.name_of(self.predicate)}: {plural(size, 'fact')}>"

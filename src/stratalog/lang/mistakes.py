@@ -43,6 +43,7 @@ _SHOWN = {
     "IRIREF": "an IRI in <>",
     "OPERATOR": "an operator",
 }
+_COMPARISONS = {"==": "=", "<>": "!=", "=>": ">=", "=<": "<="}  # as other languages write them
 _FEW = 6
 
 
@@ -142,8 +143,8 @@ def _habit(stop: Stop) -> Explanation | None:
         return "S102", f"{found} does not separate atoms", advice
     if found in {"¬", "\\"}:
         return "S102", f"unexpected {found}", "write NOT before the atom"
-    if pair in {"==", "<>"}:
-        return "S102", f"{pair} is no comparison", "write  =" if pair == "==" else "write  !="
+    if pair in _COMPARISONS:
+        return "S102", f"{pair} is no comparison", f"write  {_COMPARISONS[pair]}"
     if found == "$":
         advice = "write ?x for a variable; names with $ are made by Stratalog itself"
         return "S102", "a name cannot begin with $", advice

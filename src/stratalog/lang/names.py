@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 
 from stratalog.errors import ProgramError
 from stratalog.lang.terms import OWL, RDF, RDFS, SKOS, XSD
@@ -23,6 +24,7 @@ _PREFIXED = re.compile(
 _WITH_ARITY = re.compile(r"(.+)/([0-9]+)", re.DOTALL)
 _HALF_PAIR = re.compile("[\ud800-\udfff]")  # half of a surrogate pair, which is no character
 _IN_BRACKETS = re.compile(r"<[^\x00-\x20<>\"{}|^`]*>")
+_MOST_LISTED = 8  # predicates in a message
 _SURROGATES = range(0xD800, 0xE000)  # halves of pairs, no characters
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|([\s\S]|\Z))")
 _CHARACTERS = {
@@ -38,6 +40,17 @@ _CHARACTERS = {
 _IRI_PARTS = re.compile(
     r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/?#]*))?([^?#]*)(\?[^#]*)?(#.*)?", re.DOTALL
 )
+
+
+def known_predicates(name: str, known: Iterable[str]) -> str:
+    """Return the help for an unknown predicate: the nearest name, and the first names."""
+    names = sorted(set(known))
+    if not names:
+        return "there are no facts and no rules"
+    shown = ", ".join(names[:_MOST_LISTED]) + (" ..." if len(names) > _MOST_LISTED else "")
+    close = get_close_matches(name, names, 1)
+    meant = f"did you mean {close[0]}? " if close else ""
+    return f"{meant}known predicates: {shown}"
 
 
 def predicate_name(text: str, prefixes: Iterable[tuple[str, str]] = ()) -> str:

@@ -252,20 +252,27 @@ def _wrong_width(block: Block, name: str, known: Iterable[int], source: Source) 
     width = len(block.columns)
     bare, arity = split_arity(name)
     advice = f"choose the columns, or name them:  @declare {bare}(column type, ...) ."
+    if block.names is None:
+        wanted = _amount(width, "argument")
+        advice = f"write {wanted} in rules, _ where one is not needed, or give other rows"
     if bare.startswith("<") and not arity:
         advice += f"; if {bare} is a predicate of another arity too, write {bare}/{width}"
+    arguments, columns = _amount(expected, "argument"), _amount(width, "column")
+    told = f"{columns} without names" if block.names is None else f"{columns}: {_listed(block)}"
     return DataError(
         "D301",
-        f"{name} has {expected} arguments, but the table has {width} columns: {_listed(block)}",
+        f"{name} has {arguments} in the program, but the table has {told}",
         path=source.path,
         help=advice,
     )
 
 
+def _amount(number: object, word: str) -> str:
+    return f"{number} {word}{'' if str(number) == '1' else 's'}"
+
+
 def _listed(block: Block) -> str:
-    if block.names is None:
-        return f"{len(block.columns)}, without names"
-    return ", ".join(block.names) or "none"
+    return ", ".join(block.names or ()) or "none"
 
 
 def _advice(what: str) -> str:

@@ -18,6 +18,12 @@ def shell() -> Any:  # noqa: ANN401  # IPython's, which may not be installed
     return found if getattr(found, "kernel", None) is not None else None
 
 
+def cell() -> int | None:
+    """Return the number of the cell that is running, None where there is no notebook."""
+    found = shell()
+    return None if found is None else int(found.execution_count)
+
+
 def show_tables(html: Callable[[Any], str]) -> None:
     """Let a notebook show Arrow tables, the answers of queries, as tables; others go first."""
     found = shell()

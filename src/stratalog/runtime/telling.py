@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from stratalog.errors import StratalogWarning
+from stratalog.runtime import kernel
 
 _log = logging.getLogger("stratalog")
 
@@ -17,10 +18,24 @@ _OURS = f"{Path(__file__).parents[1]}{os.sep}"
 _BETWEEN = frozenset({"contextlib.py"})  # stands between two frames of ours
 
 
+class _Cell:
+    """What has been told below one cell of a notebook."""
+
+    number: int | None = None
+    texts: frozenset[str] = frozenset()
+
+
 def tell(warning: StratalogWarning) -> None:
     """Warn at the user's call, whichever function of ours it called."""
+    _Cell.texts, _Cell.number = told_in_cell() | {str(warning)}, kernel.cell()
     _log.info(warning)  # for logs that are kept; what people see comes by `warnings`
     warnings.warn(warning, stacklevel=_calls_within())
+
+
+def told_in_cell() -> frozenset[str]:
+    """Return the warnings that are shown below the running cell of a notebook already."""
+    number = kernel.cell()
+    return _Cell.texts if number is not None and number == _Cell.number else frozenset()
 
 
 def _calls_within() -> int:

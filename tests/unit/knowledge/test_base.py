@@ -58,3 +58,19 @@ def test_seconds_include_the_time_to_parse_the_program():
     assert stats["phases"]["parse"] > 0
     timed = [seconds for name, seconds in stats["phases"].items() if not name.endswith("_cpu")]
     assert stats["seconds"] == pytest.approx(sum(timed))
+
+
+def test_an_unknown_predicate_is_told_with_the_one_that_was_meant():
+    kb = sl.materialise("reach(?x) :- train(?x) .", {"train": [("Oxford",)]})
+    with pytest.raises(sl.DataError, match="D320: there is no predicate raech") as caught:
+        kb["raech"]
+    assert caught.value.help == "did you mean reach? known predicates: reach, train"
+    with pytest.raises(sl.DataError) as caught:
+        sl.materialise("")["reach"]
+    assert caught.value.help == "there are no facts and no rules"
+
+
+def test_one_rule_and_one_fact_are_told_in_the_singular():
+    kb = sl.materialise("p(?x) :- q(?x) .", {"q": [(1,)]})
+    assert repr(kb) == "<KnowledgeBase: 1 explicit + 1 derived facts, 1 rule>"
+    assert repr(kb["p"]) == "<p: 1 fact>"

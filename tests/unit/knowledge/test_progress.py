@@ -12,6 +12,7 @@ import pytest
 
 import stratalog as sl
 from stratalog.knowledge import status
+from stratalog.knowledge.status import StatusLine
 
 WAITS = """
 import sys, stratalog as sl
@@ -62,6 +63,50 @@ def test_time_goes_on_though_nothing_is_told_and_the_thread_ends_with_the_call()
     shown, out = _on_terminal()
     assert out == "done 1\n"
     assert shown.endswith(("\x1b[2K", "\x1b[?25h\r\x1b[1A\x1b[2K"))  # the line is gone
+
+
+class Left:
+    """A surface that keeps what it was left with."""
+
+    def __init__(self):
+        self.text = ""
+
+    def draw(self, text):
+        """Nothing: what is left counts."""
+
+    def add(self, text):
+        """Nothing is listed."""
+
+    def end(self, text):
+        self.text = text
+
+
+@pytest.mark.parametrize(
+    ("before", "left"), [(("read", "facts"), "read: facts"), (None, "compile: 2 kernels")]
+)
+def test_when_kernels_are_compiled_the_line_tells_what_goes_on(before, left):
+    surface = Left()
+    line = StatusLine(surface, lists=False, may_list=False)
+    if before is not None:
+        line(*before)
+    line("compile", "1 of 2 kernels")
+    line.finish("compile", "2 kernels", 1.0)
+    line.stop()
+    assert surface.text.startswith(f"{left} (")
+
+
+def test_an_update_tells_that_it_reads_before_a_function_of_the_user_makes_rows():
+    told, seen = [], []
+    progress = lambda stage, detail: told.append((stage, detail))  # noqa: E731
+    kb = sl.materialise("", {"a": [(1,)]}, engine="reference", progress=progress)
+    told.clear()
+
+    def rows():
+        seen.extend(told)
+        yield (2,)
+
+    kb.update(insert={"a": rows()})
+    assert seen == [("read", "facts")]
 
 
 def test_a_list_of_stages_stands_above_the_line():

@@ -2,6 +2,7 @@
 
 import io
 import os
+import signal
 import tempfile
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import stratalog as sl
+from stratalog.knowledge.guard import listing
+from stratalog.lang.syntax import Predicate
 from tests.schedules import interleaved, watch
 
 # Whatever number of facts `a` and `b` have: both have the same, and so has what follows from them.
@@ -207,3 +210,22 @@ def folder(tmp_path):
         return
     with tempfile.TemporaryDirectory(dir=shared) as name:
         yield Path(name)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        lambda kb: kb._turns.touching(),
+        lambda kb: kb._turns.writing("update"),
+        lambda kb: listing(kb, Predicate("a", 1)),
+    ],
+)
+def test_an_interrupt_is_shown_briefly_in_a_notebook(block):
+    kb = sl.materialise("", {"a": [(1,)]})
+    try:
+        with block(kb):
+            signal.raise_signal(signal.SIGINT)
+    except KeyboardInterrupt as error:
+        shown = error._render_traceback_()
+    assert "KeyboardInterrupt" in shown[-1]
+    assert not any("stratalog/" in line for line in shown)

@@ -219,6 +219,17 @@ def test_the_arity_of_a_name_is_checked():
     assert code({f"{CLASS}/1": [(1, 2)]}, **USED_AS_CLASS) == "D301"
 
 
+def test_the_error_for_rows_of_another_width_tells_how_many_arguments_rules_need():
+    with pytest.raises(DataError) as caught:
+        read({"train": [("Oxford", "Reading", 24)]}, arities={"train": {2}})
+    assert caught.value.message == (
+        "train has 2 arguments in the program, but the table has 3 columns without names"
+    )
+    assert caught.value.help == (
+        "write 3 arguments in rules, _ where one is not needed, or give other rows"
+    )
+
+
 def test_the_error_for_a_wide_table_says_how_an_iri_of_that_arity_is_named():
     with pytest.raises(DataError, match="has 1 or 2 arguments") as caught:
         read({CLASS: [(1, 2, 3)]}, **USED_AS_CLASS)
