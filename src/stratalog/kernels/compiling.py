@@ -35,7 +35,7 @@ def compile_kernels(places: Iterable[Place]) -> bool:
     """Compile kernels and all that they call; return False if Ctrl-C came before the end."""
     with _TURN:
         unfinished = Unfinished([each for each in in_order(places) if not is_there(each)])
-        if unfinished.total:
+        if unfinished.total and not interrupts.is_stopping():
             try:
                 _compile(unfinished)
             finally:

@@ -51,6 +51,7 @@ LIKELY_SHARE = 0.2  # of its budget: a kernel that has taken so much is compiled
 LOADING_SECONDS = 0.01  # that it takes to load a kernel: less is interpreted even if there is one
 MAX_ROWS_UNLOADED = 200  # of one call then
 MAX_INTERPRETED_ROWS = 20_000  # of one call: some tenths of a second
+MAX_ROWS_AFTER_CTRL_C = 1_000_000  # of one call: as long as compiling takes, and mostly shorter
 MAX_STEPS = 1_000  # of a call that can stop and go on
 
 _ALL: list[Kernel] = []
@@ -144,7 +145,11 @@ class Kernel:
         return made
 
     def _is_made(self, arguments: Arguments) -> bool:
-        """Return whether the kernel is compiled, which this may do; Ctrl-C cuts that short."""
+        """Return whether the kernel is compiled, which this may do; Ctrl-C cuts that short.
+
+        Then the call is interpreted, unless that takes too long: the work goes on until it comes to
+        where it may stop.
+        """
         if is_there(self.place):
             return True
         is_much = not self._fits(arguments)
@@ -152,7 +157,7 @@ class Kernel:
             is_cut_short = not compile_kernels(
                 [self.place, *(each.place for each in _ALL if each.is_likely(is_much=is_much))]
             )
-        return not (is_cut_short and self._fits(arguments))
+        return not (is_cut_short and self._fits(arguments, MAX_ROWS_AFTER_CTRL_C))
 
     def is_likely(self, *, is_much: bool) -> bool:
         """Return whether the kernel should be compiled when another one is."""

@@ -9,6 +9,7 @@ raised at once, wherever that is, and what was being changed can no longer be re
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Callable
 from threading import current_thread, main_thread
 from types import FrameType
@@ -76,6 +77,11 @@ class held:  # noqa: N801  # used like a function
 def is_pending() -> bool:
     """Return whether Ctrl-C has come in a block of `held` and waits for its end."""
     return _INTERRUPTS.is_pending and current_thread() is main_thread()
+
+
+def is_stopping() -> bool:
+    """Return whether Ctrl-C has come, and what was begun is to end or is being undone."""
+    return is_pending() or isinstance(sys.exception(), KeyboardInterrupt)
 
 
 def was_forced() -> bool:

@@ -181,8 +181,12 @@ def wait_until_gone(pid):
     assert ended, f"process {pid} goes on"
 
 
-def test_ctrl_c_ends_the_wait_for_kernels_and_the_update_is_undone(tmp_path):
-    code = """
+@pytest.mark.parametrize("last", [4_000, 60_000])
+def test_ctrl_c_ends_the_wait_for_kernels_and_the_update_is_undone(last, tmp_path):
+    code = f"""
+last = {last}
+"""
+    code += """
 import signal
 import stratalog as sl
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
@@ -195,7 +199,7 @@ def press_once(done, total):
         signal.raise_signal(signal.SIGINT)
 compiling.WATCHERS[:] = [press_once]
 try:
-    kb.update(insert={"p": [(n, n + 1) for n in range(2, 4000)]})
+    kb.update(insert={"p": [(n, n + 1) for n in range(2, last)]})
     stopped = False
 except KeyboardInterrupt:
     stopped = True
