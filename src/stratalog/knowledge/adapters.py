@@ -147,6 +147,7 @@ class ColumnarHost:
         pass  # they go with this object
 
     def strata(self, strata: tuple[Stratum, ...]) -> Sequence[Stratum]:
+        self.engine.expects_views = any(stratum.closing is not None for stratum in strata)
         return strata
 
     def prepare(self, predicates: Iterable[Predicate]) -> None:

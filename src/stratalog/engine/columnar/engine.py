@@ -74,6 +74,7 @@ class ColumnarEngine(Undoable):
         self._chains: dict[tuple[int, int], _Chain] = {}
         self._enclosures = Enclosures(self)
         self._virtual = Virtual(self)
+        self.expects_views = False  # that relations will be read from closures
 
     def drop(self, predicates: Sequence[Predicate]) -> None:
         """Forget the relations made last, those of one query, and the plans of its rules.
@@ -191,6 +192,11 @@ class ColumnarEngine(Undoable):
     def has_views(self) -> bool:
         """Whether any relation is read from a closure."""
         return bool(self._virtual)
+
+    @property
+    def may_read_views(self) -> bool:
+        """Whether plans need kernels that read closures: they are loaded once, not both kinds."""
+        return self.expects_views or self.has_views
 
     def hold(self, closing: Closing, edges: Batch) -> bool:
         return self._virtual.hold(closing, self.settle(edges))

@@ -187,7 +187,7 @@ class Evaluation:
         status = k.FULL
         try:
             while status != k.DONE:
-                evaluate = k.evaluate if engine.has_views else k.evaluate_rows
+                evaluate = k.evaluate if engine.may_read_views else k.evaluate_rows
                 status = evaluate(
                     segment.plan,
                     engine.directory.addresses,

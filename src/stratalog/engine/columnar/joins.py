@@ -214,7 +214,7 @@ class Joins:
 
     def _advance(self, lane: _Lane) -> None:
         engine, joined, scratch = self._engine, lane.joined, lane.scratch
-        evaluate_all = k.evaluate_all if engine.has_views else k.evaluate_all_rows
+        evaluate_all = k.evaluate_all if engine.may_read_views else k.evaluate_all_rows
         lane.status = evaluate_all(
             joined.plans,
             joined.offsets,
