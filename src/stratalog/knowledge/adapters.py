@@ -139,6 +139,7 @@ class ColumnarHost:
         self.drop = self.engine.drop
         self.nbytes = self.engine.nbytes
         self.begin = self.engine.begin
+        self._strata: tuple[Stratum, ...] = ()
 
     def expect_facts(self) -> None:
         self.engine.running = READING
@@ -147,7 +148,9 @@ class ColumnarHost:
         pass  # they go with this object
 
     def strata(self, strata: tuple[Stratum, ...]) -> Sequence[Stratum]:
-        self.engine.expects_views = any(stratum.closing is not None for stratum in strata)
+        if strata is not self._strata:  # which small updates ask for often
+            self._strata = strata
+            self.engine.expects_views = any(stratum.closing is not None for stratum in strata)
         return strata
 
     def prepare(self, predicates: Iterable[Predicate]) -> None:

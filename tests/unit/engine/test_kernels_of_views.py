@@ -1,6 +1,7 @@
 """Programs with closures run one kind of the plan interpreter, that which reads closures."""
 
 import pytest
+
 import stratalog as sl
 from stratalog.kernels import plan
 
