@@ -50,7 +50,7 @@ def exercise(folder: Path) -> None:
     import numpy as np
 
     from stratalog.knowledge.build import materialise
-    from stratalog.knowledge.opening import open_store
+    from stratalog.knowledge.stored.open import open_store
     from stratalog.pipeline.dictionary import Dictionary
 
     (folder / "edge.csv").write_text("a,b\nb,c\nc,a\nc,d\n")
@@ -78,7 +78,7 @@ def _exercise_modules() -> None:
     """Run the kernels of rule modules, of closures of all kinds, and of the same without them."""
     import numpy as np
 
-    from stratalog.engine.columnar.closures.closure import ALL, Closure
+    from stratalog.closure.closure import ALL, Closure
     from stratalog.knowledge.build import materialise
 
     pairs = {"same": [(1, 2), (3, 4), (2, 3)], "path": [(1, 2), (2, 3)]}
@@ -111,7 +111,7 @@ def _exercise_large() -> None:
     import numpy as np
     import pyarrow as pa
 
-    from stratalog.kernels import sums
+    from stratalog.kernels.numbers import sums
     from stratalog.knowledge.build import materialise
 
     # after billions of rows

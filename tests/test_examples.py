@@ -23,7 +23,7 @@ import pytest
 
 from stratalog.errors import StratalogError
 from stratalog.knowledge.options import Options
-from stratalog.lang.builtins import FUNCTIONS
+from stratalog.lang.builtins.functions import FUNCTIONS
 from stratalog.lang.check import check
 from stratalog.lang.names import show_name
 from stratalog.lang.parse import parse_program

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
-from stratalog.engine.columnar import bulk, joins, planned, saturate
+from stratalog.engine.columnar import joins, planned, saturate
+from stratalog.engine.columnar import path_joins as bulk
 
 LOW = (
     (planned, "LARGE", 2),  # facts of a delta that need not be read first

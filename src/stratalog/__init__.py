@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase
     from stratalog.knowledge.build import materialise
     from stratalog.knowledge.changes import Changes
-    from stratalog.knowledge.opening import open_store as open  # noqa: A004  # sl.open(directory)
-    from stratalog.lang.values import IRI, BNode, Literal
+    from stratalog.knowledge.stored.open import open_store as open  # noqa: A004  # sl.open(directory)
+    from stratalog.lang.values.terms import IRI, BNode, Literal
 
 __version__ = "0.1.0"
 
@@ -50,13 +50,13 @@ __all__ = [
 ]
 
 _WHERE = {
-    "IRI": ("stratalog.lang.values", "IRI"),
-    "BNode": ("stratalog.lang.values", "BNode"),
-    "Literal": ("stratalog.lang.values", "Literal"),
+    "IRI": ("stratalog.lang.values.terms", "IRI"),
+    "BNode": ("stratalog.lang.values.terms", "BNode"),
+    "Literal": ("stratalog.lang.values.terms", "Literal"),
     "Changes": ("stratalog.knowledge.changes", "Changes"),
     "KnowledgeBase": ("stratalog.knowledge.base", "KnowledgeBase"),
     "materialise": ("stratalog.knowledge.build", "materialise"),
-    "open": ("stratalog.knowledge.opening", "open_store"),
+    "open": ("stratalog.knowledge.stored.open", "open_store"),
 }
 
 _PLANNED = {
@@ -93,7 +93,7 @@ def _unknown(name: str) -> AttributeError:
 
 
 def _table_html(table: Any) -> str:  # noqa: ANN401  # an Arrow table
-    from stratalog.knowledge.table_html import table_html
+    from stratalog.knowledge.display.table_html import table_html
 
     return table_html(table)
 

@@ -16,7 +16,7 @@ from stratalog.facts.engine import Count
 from stratalog.facts.labels import D, I
 from stratalog.lang.parse import parse_program
 from stratalog.lang.syntax import Predicate
-from stratalog.lang.values import term_of
+from stratalog.lang.values.terms import term_of
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.plan.program import plan_program
 

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import stratalog
-from stratalog.engine.columnar import bulk
+from stratalog.engine.columnar import path_joins as bulk
 from stratalog.kernels.sizes import TINY
 from stratalog.lang.parse import parse_program
-from stratalog.plan.paths import passing, path_of
 from stratalog.plan.program import plan_program
+from stratalog.plan.shapes import passing, path_of
 
 ENGINES = ("columnar", "reference")
 NAMES = st.sampled_from(["p", "q", "t", "u"])

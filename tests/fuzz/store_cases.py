@@ -11,9 +11,9 @@ from random import Random
 from typing import Any
 
 import stratalog as sl
-from stratalog.knowledge.batches import Batches
 from stratalog.knowledge.compare import compare_versions
-from stratalog.knowledge.stored_checks import checked_statistics
+from stratalog.knowledge.stored.checks import checked_statistics
+from stratalog.knowledge.stream.batches import Batches
 from stratalog.pipeline.store import Store
 from tests.fuzz import stores
 from tests.fuzz.store_mutations import HARMLESS, MUTATIONS, Mutant

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import stratalog as sl
-from stratalog.knowledge import updating
-from stratalog.knowledge.batches import Progress
-from stratalog.knowledge.given import Wish
+from stratalog.knowledge.stream.batches import Progress
+from stratalog.knowledge.update import apply as updating
+from stratalog.knowledge.update.request import Wish
 
 STREAM = "0f6c1a2b-1111-4222-8333-444455556666"
 EDGES = [(i, i + 1) for i in range(6)] + [(6, 2)]

@@ -16,7 +16,7 @@ import stratalog as sl
 from stratalog.lang.parse import parse_program
 from stratalog.lang.printer import show
 from stratalog.lang.terms import Term
-from stratalog.lang.values import term_of
+from stratalog.lang.values.terms import term_of
 from stratalog.pipeline.store import Store
 from tests import naive
 from tests.golden.stores.make_stores import facts_of, tables

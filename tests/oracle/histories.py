@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from stratalog.closure.closure import GAINED, KEPT, LOST
 from stratalog.engine.columnar.batch import ColumnarBatch
-from stratalog.engine.columnar.closures.closure import GAINED, KEPT, LOST
 from stratalog.engine.columnar.engine import ColumnarEngine
 from stratalog.engine.columnar.relation import Relation
 from stratalog.engine.reference import FactBatch, ReferenceEngine
@@ -27,18 +27,8 @@ from stratalog.lang.syntax import Predicate, Program
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.plan.program import plan_program
 from stratalog.plan.rules import Plan, Stratum
-from stratalog.reason import (
-    bf,
-    bf_c,
-    bf_c_mod,
-    closed,
-    counting,
-    dred,
-    dred_c,
-    dred_c_mod,
-    rematerialise,
-    seminaive,
-)
+from stratalog.reason import bf, bf_c, counting, dred, dred_c, rematerialise, seminaive
+from stratalog.reason.modules import bf_c_mod, closure_relation, dred_c_mod
 from stratalog.reason.update import Maintain, update
 from tests import naive
 from tests.updates import Update
@@ -211,7 +201,7 @@ def chosen(name: str, stratum: Stratum) -> Maintain:
     if name == "counting" and not counting.applies_to(stratum):
         name = "dred-c"
     by_name = (WITH_MODULES if stratum.modules else ALGORITHMS).get(name, ALGORITHMS[name])
-    return by_name if stratum.closing is None else closed.or_by(by_name)
+    return by_name if stratum.closing is None else closure_relation.or_by(by_name)
 
 
 def maintain_by(name: str, strata: Sequence[Stratum], step: Update) -> Maintain:

@@ -18,13 +18,13 @@ from unittest.mock import patch
 
 import stratalog as sl
 from stratalog.engine.reference import ReferenceEngine
-from stratalog.facts.limits import Limits
-from stratalog.knowledge import maintaining
-from stratalog.knowledge.rounds import Rounds
+from stratalog.knowledge.update import maintain as maintaining
+from stratalog.knowledge.update.rounds import Rounds
 from stratalog.lang.syntax import Atom, Predicate, Program
-from stratalog.lang.values import python_value
+from stratalog.lang.values.terms import python_value
 from stratalog.pipeline import commit
 from stratalog.reason import auto
+from stratalog.runtime.limits import Limits
 from tests import lives, naive
 from tests.lives import Event, Life
 from tests.naive import Fact

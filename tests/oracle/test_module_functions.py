@@ -18,7 +18,7 @@ from stratalog.lang.syntax import Predicate
 from stratalog.plan.program import plan_program
 from stratalog.plan.rules import Stratum
 from stratalog.reason import seminaive
-from stratalog.reason.module import Functions, functions
+from stratalog.reason.modules.functions import Functions, functions
 from tests.oracle.histories import HOSTS, Fact
 from tests.signatures import integer
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from stratalog.engine.columnar.engine import ColumnarEngine
 from stratalog.reason import auto
-from stratalog.reason.closed import or_by
+from stratalog.reason.modules.closure_relation import or_by
 from tests import updates
 from tests.oracle import histories
 from tests.oracle.named_histories import history_of

@@ -11,7 +11,7 @@ import pytest
 
 from stratalog.facts.labels import D
 from stratalog.lang.parse import parse_program
-from stratalog.lang.values import python_value
+from stratalog.lang.values.terms import python_value
 from stratalog.reason import seminaive
 from stratalog.reason.update import NEW, update
 from tests import naive, updates

@@ -14,7 +14,7 @@ PROGRESS = """
 import time
 import stratalog as sl
 from IPython.display import DisplayHandle
-from stratalog.knowledge import status
+from stratalog.knowledge.display import status
 
 status.QUIET = status.INTERVAL = 0.01
 updates, update = [], DisplayHandle.update

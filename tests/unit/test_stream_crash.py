@@ -23,7 +23,7 @@ import pyarrow.parquet as pq  # noqa: E402
 import pytest  # noqa: E402
 
 import stratalog as sl  # noqa: E402
-from stratalog.knowledge.batches import Batches  # noqa: E402
+from stratalog.knowledge.stream.batches import Batches  # noqa: E402
 from stratalog.pipeline.feed import feed_of  # noqa: E402
 from stratalog.pipeline.feed_output import opened  # noqa: E402
 from stratalog.pipeline.store import Store  # noqa: E402

@@ -22,13 +22,13 @@ from stratalog.bench.failures import BenchmarkError
 from stratalog.bench.modules.parts import PARTS
 from stratalog.cli import options as o
 from stratalog.cli.show import note, show_warning
-from stratalog.knowledge.terminal import is_terminal
+from stratalog.knowledge.display.terminal import is_terminal
 
 if TYPE_CHECKING:
     from stratalog.bench.results import BenchmarkResult, Result, SystemResult
     from stratalog.bench.run import Settings
     from stratalog.bench.table import Table
-    from stratalog.knowledge.progress import Reporter
+    from stratalog.knowledge.display.progress import Reporter
 
 HELP = """Run benchmarks on Stratalog and on other systems that are installed, and print how long
 reasoning took. All begin with the same numbers in memory and use one thread; each run is a process
@@ -247,7 +247,7 @@ def _compare(names: list[str]) -> None:
 def _run(benchmarks: list[Benchmark], settings: Settings, files: _Files, *, quiet: bool) -> None:
     from stratalog.bench.results import Result
     from stratalog.bench.run import LIMIT, check_facts
-    from stratalog.knowledge.progress import reporter
+    from stratalog.knowledge.display.progress import reporter
 
     begun = time.perf_counter()
     result = Result(settings.scale, settings.runs, settings.limit or LIMIT)

@@ -14,7 +14,7 @@ from stratalog.cli import stopped
 from stratalog.cli.output import Form, chosen_format, opened, text_file, write_table, write_to
 from stratalog.cli.show import note, show_rows
 from stratalog.errors import DataError
-from stratalog.knowledge.progress import plural
+from stratalog.knowledge.display.progress import plural
 
 if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase
@@ -54,7 +54,7 @@ def _command(  # noqa: PLR0913  # the contract's options
     version: o.Version = None,
     quiet: o.Quiet = False,
 ) -> None:
-    from stratalog.knowledge.opening import open_store
+    from stratalog.knowledge.stored.open import open_store
 
     if explicit and derived:
         raise typer.BadParameter("--explicit and --derived exclude each other; neither means both")

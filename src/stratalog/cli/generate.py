@@ -14,12 +14,12 @@ from stratalog.cli import options as o
 from stratalog.cli import stopped
 from stratalog.cli.show import note
 from stratalog.generate.catalogue import GENERATORS, Generator
-from stratalog.knowledge.progress import plural
+from stratalog.knowledge.display.progress import plural
 
 if TYPE_CHECKING:
     from stratalog.generate.columns import EncodedColumns
     from stratalog.generate.workload import Workload
-    from stratalog.knowledge.progress import Reporter
+    from stratalog.knowledge.display.progress import Reporter
 
 HELP = """Make a data set for a benchmark: the same one for the same seed, everywhere."""
 
@@ -107,7 +107,7 @@ def _command(generator: Generator) -> Callable[..., None]:
 
 
 def _run(generator: Generator, given: dict[str, Any]) -> None:
-    from stratalog.knowledge.progress import reporter
+    from stratalog.knowledge.display.progress import reporter
 
     begun = time.perf_counter()
     stopped.will_write_file(given["output"])

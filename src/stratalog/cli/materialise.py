@@ -14,7 +14,7 @@ from stratalog.cli import options as o
 from stratalog.cli import stopped
 from stratalog.cli.show import answer, note, show_rows, summary
 from stratalog.errors import EngineError
-from stratalog.knowledge.progress import plural
+from stratalog.knowledge.display.progress import plural
 
 if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from stratalog.knowledge.progress import LONG, STAGES
+from stratalog.knowledge.display.progress import LONG, STAGES
 
 MAINTENANCE = "How updates are done: auto, counting, dred, dred-c, bf, bf-c, rematerialise."
 

@@ -15,7 +15,7 @@ import typer
 from stratalog.cli.options import FORMATS
 from stratalog.cli.show import note, show_table
 from stratalog.errors import DataError
-from stratalog.knowledge.terminal import VisibleLines, is_terminal
+from stratalog.knowledge.display.terminal import VisibleLines, is_terminal
 
 if TYPE_CHECKING:
     import pyarrow as pa

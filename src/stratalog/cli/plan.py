@@ -11,7 +11,7 @@ import typer
 from stratalog.cli import options as o
 from stratalog.cli.materialise import split_inputs
 from stratalog.cli.show import answer, note
-from stratalog.knowledge.terminal import is_terminal, visible_strings
+from stratalog.knowledge.display.terminal import is_terminal, visible_strings
 
 if TYPE_CHECKING:
     from rich.text import Text

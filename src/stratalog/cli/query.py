@@ -13,7 +13,7 @@ from stratalog.cli.materialise import respelled
 from stratalog.cli.output import Form, chosen_format, write_table
 from stratalog.cli.show import answer, note
 from stratalog.errors import EngineError
-from stratalog.knowledge.progress import plural
+from stratalog.knowledge.display.progress import plural
 
 HELP = """Answer a query: a body, whose columns are its variables, or a rule, whose columns are
 those of its head. A query without variables answers true or false."""
@@ -44,7 +44,7 @@ def _command(  # noqa: PLR0913  # the contract's options
     timeout: o.Timeout = None,
     quiet: o.Quiet = False,
 ) -> None:
-    from stratalog.knowledge.opening import open_store
+    from stratalog.knowledge.stored.open import open_store
 
     form = Form(chosen_format(data_format, output), limit, header=header, in_order=in_order)
     stopped.will_write_file(output)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from stratalog.knowledge.terminal import visible
+from stratalog.knowledge.display.terminal import visible
 
 if TYPE_CHECKING:
     from rich.console import Console

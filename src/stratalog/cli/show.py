@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from stratalog.cli.ruled import show_ruled
 from stratalog.errors import StratalogWarning
-from stratalog.knowledge.progress import plural
-from stratalog.knowledge.table_texts import cell_texts, is_number
-from stratalog.knowledge.terminal import (
+from stratalog.knowledge.display.progress import plural
+from stratalog.knowledge.display.table_texts import cell_texts, is_number
+from stratalog.knowledge.display.terminal import (
     CONTROLS,
     HIDING,
     has_colours,

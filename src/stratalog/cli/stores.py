@@ -13,7 +13,7 @@ from stratalog.cli import options as o
 from stratalog.cli import stopped
 from stratalog.cli.materialise import show_profile
 from stratalog.cli.show import answer, note, show_rows
-from stratalog.knowledge.progress import plural
+from stratalog.knowledge.display.progress import plural
 
 if TYPE_CHECKING:
     from stratalog.pipeline.store import Store, VersionInfo
@@ -57,7 +57,7 @@ def _stats(
     ] = False,
     quiet: o.Quiet = False,
 ) -> None:
-    from stratalog.knowledge.stored_checks import checked_statistics
+    from stratalog.knowledge.stored.checks import checked_statistics
     from stratalog.pipeline.layout import version_path
     from stratalog.pipeline.store import Store
 

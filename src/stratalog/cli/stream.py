@@ -16,11 +16,11 @@ from stratalog.cli import stopped
 from stratalog.cli.materialise import respelled, settings
 from stratalog.cli.show import answer, note
 from stratalog.errors import EngineError
-from stratalog.knowledge.progress import plural
+from stratalog.knowledge.display.progress import plural
 
 if TYPE_CHECKING:
-    from stratalog.knowledge.batches import Batch
-    from stratalog.knowledge.running import Stream
+    from stratalog.knowledge.stream.batches import Batch
+    from stratalog.knowledge.stream.run import Stream
 
 HELP = """Apply a change feed to a store as it comes, exactly once, until Ctrl-C.
 
@@ -127,7 +127,7 @@ def _run(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    from stratalog.knowledge.opening import open_store
+    from stratalog.knowledge.stored.open import open_store
 
     begun = time.perf_counter()
     kb = open_store(store, progress=False, **given)

@@ -15,7 +15,7 @@ from stratalog.cli import stopped
 from stratalog.cli.materialise import keep_rejected, respelled, settings, show_profile
 from stratalog.cli.show import answer, note, show_rows
 from stratalog.errors import EngineError
-from stratalog.knowledge.progress import plural
+from stratalog.knowledge.display.progress import plural
 
 if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase
@@ -134,8 +134,8 @@ def _update(
     store: Path, wish: dict[str, Any], chosen: dict[str, Any], *, dry_run: bool
 ) -> tuple[KnowledgeBase, int, Changes]:
     """Return the knowledge base, its version before the update, and what changed."""
-    from stratalog.knowledge.given import check_spark_is_asked_for
-    from stratalog.knowledge.opening import open_store
+    from stratalog.knowledge.stored.open import open_store
+    from stratalog.knowledge.update.request import check_spark_is_asked_for
 
     try:
         kb = open_store(store, **chosen)

@@ -40,7 +40,7 @@ def _command(*, output: Output = None, quiet: o.Quiet = False) -> None:
     from stratalog.kernels.cache import SUFFIX, cache_folder
     from stratalog.kernels.compiling import compile_kernels
     from stratalog.kernels.every import all_kernels
-    from stratalog.knowledge.progress import reporter
+    from stratalog.knowledge.display.progress import reporter
 
     begun = time.perf_counter()
     with reporter(progress=None):

@@ -16,16 +16,16 @@ from math import inf
 from stratalog.facts.counts import Count
 from stratalog.facts.engine import Bodies, BudgetSpentError, Regrouped, WithoutClosures
 from stratalog.facts.labels import E, I
-from stratalog.facts.limits import Limits
 from stratalog.facts.sets import Batch, FactSet, Label, Meet, Minus, Over, Supported, Union
 from stratalog.facts.terms import Terms
 from stratalog.lang import effort
-from stratalog.lang.builtins import ExpressionError, evaluate, holds
+from stratalog.lang.builtins.functions import ExpressionError, evaluate, holds
 from stratalog.lang.reductions import reduce_terms
 from stratalog.lang.syntax import Atom, Bind, Filter, Predicate, Variable
 from stratalog.lang.terms import Term
 from stratalog.plan.lower import expression_variables
 from stratalog.plan.rules import Grouping, PlannedRule
+from stratalog.runtime.limits import Limits
 
 CHECKED = 1 << 10  # substitutions tried, between which limits are looked at
 

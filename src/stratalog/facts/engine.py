@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from math import inf
 from typing import NamedTuple, Protocol, TypeVar
 
-from stratalog.facts.closing import Closing
 from stratalog.facts.counts import Count
+from stratalog.facts.scheme_spec import Closing
 from stratalog.facts.sets import Batch, FactSet, Label
 from stratalog.lang.syntax import Predicate
 

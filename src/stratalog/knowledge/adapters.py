@@ -10,17 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from stratalog.engine.columnar.batch import ColumnarBatch
-from stratalog.engine.columnar.costs import RuleProfile
 from stratalog.engine.columnar.engine import ColumnarEngine
 from stratalog.engine.columnar.spelled import spelled, spelled_changes
-from stratalog.facts.closing import Closing
+from stratalog.engine.shared.costs import RuleProfile
 from stratalog.facts.engine import Engine
 from stratalog.facts.labels import I
-from stratalog.facts.limits import Limits
+from stratalog.facts.scheme_spec import Closing
 from stratalog.facts.sets import Batch, FactSet
 from stratalog.lang.syntax import Predicate
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.plan.rules import PlannedRule, Stratum
+from stratalog.runtime.limits import Limits
 
 Ids = npt.NDArray[np.uint32]
 Labels = npt.NDArray[np.unsignedinteger[Any]]

@@ -14,19 +14,22 @@ import numpy as np
 from stratalog.errors import DataError, StoreError, StratalogError
 from stratalog.facts.labels import E, I
 from stratalog.facts.sets import FactSet
-from stratalog.knowledge import accounts, asking, frames, persist, planned, streaming, updating
+from stratalog.knowledge import frames, planned, query, statistics
 from stratalog.knowledge.absent import BusyHost, ClosedHost
 from stratalog.knowledge.adapters import Host, Ids
 from stratalog.knowledge.amounts import duration
+from stratalog.knowledge.display.progress import plural
+from stratalog.knowledge.display.terminal import visible
 from stratalog.knowledge.guard import listing, whole
-from stratalog.knowledge.maintenance import Maintenance
 from stratalog.knowledge.options import Options, reopening
-from stratalog.knowledge.progress import plural
 from stratalog.knowledge.reading import Reading, take
-from stratalog.knowledge.stored_texts import StoredTexts
-from stratalog.knowledge.terminal import visible
+from stratalog.knowledge.stored import save as persist
+from stratalog.knowledge.stored.texts import StoredTexts
+from stratalog.knowledge.stream import api as streaming
 from stratalog.knowledge.triples import Triples
 from stratalog.knowledge.turns import Turns
+from stratalog.knowledge.update import apply as updating
+from stratalog.knowledge.update.algorithms import Maintenance
 from stratalog.knowledge.values import check_limit, check_path, check_text, no_copies
 from stratalog.knowledge.view import RelationView
 from stratalog.knowledge.warned import warnings_html
@@ -39,7 +42,7 @@ from stratalog.lang.names import (
     split_arity,
 )
 from stratalog.lang.syntax import TRIPLE, Declaration, Predicate, Program
-from stratalog.lang.values import term_of
+from stratalog.lang.values.terms import term_of
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.files import ReadReport
 from stratalog.pipeline.write import Target, Written, write_ntriples
@@ -49,7 +52,7 @@ from stratalog.plan.rules import Plan
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from stratalog.knowledge.running import Stream
+    from stratalog.knowledge.stream.run import Stream
     from stratalog.pipeline.store import Store, VersionInfo
 
 SEVERAL_ARITIES = "D321"
@@ -84,7 +87,7 @@ class KnowledgeBase:
         self._visible: list[Predicate] | None = None
         self._names: dict[Predicate, str] | None = None
         self._arities: tuple[Plan, set[Predicate], Mapping[str, set[int]]] | None = None
-        self._totals: accounts.Totals | None = None
+        self._totals: statistics.Totals | None = None
         self._prepared: Plan | None = None  # the plan for which all is ready to be updated
         self._texts = StoredTexts()
         self._store: Store | None = None
@@ -277,7 +280,7 @@ class KnowledgeBase:
     def query(self, text: str) -> pa.Table:
         """Return the answers to a body (columns: its variables) or a rule (columns: its head)."""
         with self._turns.touching(), whole(self, "answering a query"):
-            return asking.answers(self, text)
+            return query.answers(self, text)
 
     explain = planned.explain
     classes = planned.classes
@@ -336,12 +339,12 @@ class KnowledgeBase:
 
     # -- accounts
 
-    note_run = accounts.note_run
-    note_phase = accounts.note_phase
-    stats = property(accounts.stats)
-    profile = accounts.profile
-    counts = accounts.counts
-    _counts = accounts.counts
+    note_run = statistics.note_run
+    note_phase = statistics.note_phase
+    stats = property(statistics.stats)
+    profile = statistics.profile
+    counts = statistics.counts
+    _counts = statistics.counts
 
     # -- Python manners
 
@@ -379,7 +382,7 @@ class KnowledgeBase:
     def _repr_html_(self) -> str:
         from html import escape
 
-        from stratalog.knowledge.table_html import rows_html
+        from stratalog.knowledge.display.table_html import rows_html
 
         with self._lock:
             told, known = repr(self), self.visible()

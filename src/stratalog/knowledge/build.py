@@ -8,9 +8,9 @@ from typing import Any
 
 from stratalog.errors import StratalogError, StratalogWarning
 from stratalog.facts.labels import E
-from stratalog.facts.limits import Limits, full_memory_explained
 from stratalog.knowledge.adapters import Host
 from stratalog.knowledge.base import KnowledgeBase
+from stratalog.knowledge.display.progress import Reporter, plural, reporter
 from stratalog.knowledge.doubts import never_joining
 from stratalog.knowledge.engines import (
     can_restart,
@@ -23,9 +23,8 @@ from stratalog.knowledge.engines import (
 from stratalog.knowledge.load import check_spark_is_used, load, read_facts
 from stratalog.knowledge.options import Options, check_options
 from stratalog.knowledge.programs import load_program
-from stratalog.knowledge.progress import Reporter, plural, reporter
 from stratalog.knowledge.reader import names_given
-from stratalog.knowledge.rounds import Endless
+from stratalog.knowledge.update.rounds import Endless
 from stratalog.lang.check import check, undefined_predicates
 from stratalog.lang.effort import digits_up_to
 from stratalog.lang.misspelt import misspelt_facts
@@ -36,6 +35,7 @@ from stratalog.pipeline.facts import RDF, EncodedFacts
 from stratalog.plan.program import plan_program
 from stratalog.plan.rules import Plan
 from stratalog.reason import seminaive
+from stratalog.runtime.limits import Limits, full_memory_explained
 from stratalog.runtime.telling import Warned
 from stratalog.tracebacks import shown_briefly
 

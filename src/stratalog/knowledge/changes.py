@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from stratalog.knowledge.adapters import Encoded, Ids
-from stratalog.knowledge.terminal import visible
+from stratalog.knowledge.display.terminal import visible
 from stratalog.knowledge.warned import warnings_html
 from stratalog.lang.syntax import TRIPLE, Declaration
 from stratalog.pipeline.dictionary import Dictionary
@@ -102,7 +102,7 @@ class Changes:
     def _repr_html_(self) -> str:
         from html import escape
 
-        from stratalog.knowledge.table_html import rows_html
+        from stratalog.knowledge.display.table_html import rows_html
 
         names, sides = ("predicate", "added", "removed"), ("left", "right", "right")
         rows = ((visible(n), f"{came:,}", f"{went:,}") for n, (came, went) in self.sizes().items())

@@ -9,8 +9,8 @@ import numpy as np
 from stratalog.facts.labels import I
 from stratalog.knowledge.adapters import Ids
 from stratalog.knowledge.base import KnowledgeBase
-from stratalog.knowledge.opening import open_store
 from stratalog.knowledge.rows import distinct
+from stratalog.knowledge.stored.open import open_store
 
 
 def compare_versions(

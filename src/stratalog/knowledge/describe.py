@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from stratalog.facts.closing import Closing
+from stratalog.facts.scheme_spec import Closing
+from stratalog.knowledge.display.progress import Reporter
 from stratalog.knowledge.doubts import never_joining
 from stratalog.knowledge.engines import modules_for
 from stratalog.knowledge.load import read_facts, triple_columns
 from stratalog.knowledge.options import check_options
 from stratalog.knowledge.programs import load_program
-from stratalog.knowledge.progress import Reporter
 from stratalog.lang.check import check
 from stratalog.lang.names import show_name
 from stratalog.lang.printer import show

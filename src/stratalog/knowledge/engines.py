@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from stratalog.errors import EngineError, StratalogError
 from stratalog.facts.labels import E
-from stratalog.facts.limits import Limits
 from stratalog.knowledge.adapters import ColumnarHost, Host
 from stratalog.knowledge.options import Options, available_memory, usual_threads
 from stratalog.knowledge.reader import open_session
 from stratalog.pipeline.dictionary import Dictionary
+from stratalog.runtime.limits import Limits
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 from stratalog.errors import EngineError
 from stratalog.facts.labels import I
-from stratalog.facts.limits import full_memory_explained
 from stratalog.kernels.sizes import sized
 from stratalog.knowledge.reading import Reading, Taken, take
 from stratalog.knowledge.values import check_names, check_path, check_text
 from stratalog.lang.syntax import Predicate
 from stratalog.pipeline.naming import plain_names
 from stratalog.runtime.interrupts import delivered
+from stratalog.runtime.limits import full_memory_explained
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

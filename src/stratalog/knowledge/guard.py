@@ -8,15 +8,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, cast
 
 from stratalog.errors import EngineError
-from stratalog.facts.limits import full_memory_explained
 from stratalog.knowledge.absent import ClosedHost
 from stratalog.knowledge.adapters import Host
+from stratalog.knowledge.display.progress import plural
 from stratalog.knowledge.options import available_memory
-from stratalog.knowledge.progress import plural
 from stratalog.lang.effort import digits_up_to
 from stratalog.lang.syntax import TRIPLE, Predicate
 from stratalog.pipeline.facts import BYTES_PER_ID
 from stratalog.runtime.interrupts import was_forced
+from stratalog.runtime.limits import full_memory_explained
 from stratalog.tracebacks import shown_briefly
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ import numpy as np
 
 from stratalog.errors import EngineError
 from stratalog.knowledge.adapters import Encoded, Host, Ids
+from stratalog.knowledge.display.progress import Reporter, plural
 from stratalog.knowledge.engines import has_spark
 from stratalog.knowledge.options import Options
-from stratalog.knowledge.progress import Reporter, plural
 from stratalog.knowledge.reader import Context, choose_reader, open_session, read_all
 from stratalog.lang.syntax import TRIPLE, Atom, Predicate, Program
 from stratalog.lang.terms import IRI_KIND, RDF_TYPE, Term

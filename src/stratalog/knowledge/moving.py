@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stratalog.knowledge.opening import open_store
 from stratalog.knowledge.reading import settle
+from stratalog.knowledge.stored.open import open_store
 from stratalog.runtime.interrupts import delivered
 
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stratalog.errors import StratalogError
-from stratalog.facts.limits import full_memory_explained
 from stratalog.facts.sets import FactSet
 from stratalog.knowledge.adapters import Ids
-from stratalog.knowledge.progress import plural
+from stratalog.knowledge.display.progress import plural
 from stratalog.lang.syntax import Declaration, Predicate
 from stratalog.pipeline.decode import decode_table, rows
 from stratalog.pipeline.dictionary import Dictionary
+from stratalog.runtime.limits import full_memory_explained
 from stratalog.tracebacks import shown_briefly
 
 if TYPE_CHECKING:

@@ -10,15 +10,15 @@ import numpy.typing as npt
 
 from stratalog.engine.columnar.contents import repeated
 from stratalog.engine.reference import Entry, FactBatch, ReferenceEngine
-from stratalog.facts.closing import Closing
 from stratalog.facts.labels import I
-from stratalog.facts.limits import Limits
+from stratalog.facts.scheme_spec import Closing
 from stratalog.facts.sets import Batch, FactSet
 from stratalog.knowledge.adapters import Costs, Counts, Encoded, Ids, Labels, Saved
 from stratalog.lang.syntax import Predicate
 from stratalog.lang.terms import Term
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.plan.rules import PlannedRule, Stratum
+from stratalog.runtime.limits import Limits
 
 
 class ReferenceHost:

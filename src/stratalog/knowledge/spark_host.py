@@ -15,15 +15,15 @@ from stratalog.engine.spark.engine import SparkEngine
 from stratalog.engine.spark.levels import merged_levels
 from stratalog.engine.spark.overlay import States
 from stratalog.engine.spark.settle import checked
-from stratalog.facts.closing import Closing
 from stratalog.facts.labels import I
-from stratalog.facts.limits import Limits
+from stratalog.facts.scheme_spec import Closing
 from stratalog.facts.sets import Batch, FactSet
 from stratalog.knowledge.adapters import Costs, Counts, Encoded, Ids, Labels, Saved, costs_of
 from stratalog.knowledge.rows import distinct
 from stratalog.lang.syntax import Predicate
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.plan.rules import PlannedRule, Stratum
+from stratalog.runtime.limits import Limits
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,10 +8,10 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from stratalog.facts.labels import I
-from stratalog.knowledge.progress import plural
+from stratalog.knowledge.display.progress import plural
+from stratalog.knowledge.display.table_html import rows_html
+from stratalog.knowledge.display.terminal import visible
 from stratalog.knowledge.reading import take
-from stratalog.knowledge.table_html import rows_html
-from stratalog.knowledge.terminal import visible
 from stratalog.lang.syntax import Predicate
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from stratalog.errors import ProgramError, StratalogWarning
 from stratalog.lang.atoms import body_atoms, head_atoms, plain_program
-from stratalog.lang.builtins import FUNCTIONS
+from stratalog.lang.builtins.functions import FUNCTIONS
 from stratalog.lang.check_patterns import PATTERNS, pattern_mistake
 from stratalog.lang.diagnostics import caution, mistake
 from stratalog.lang.expressions import OPERATORS

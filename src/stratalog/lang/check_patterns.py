@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from stratalog.lang.builtins_regex import check_constants
+from stratalog.lang.builtins.regex import check_constants
 from stratalog.lang.printer import show
 from stratalog.lang.regex.errors import RegexError
 from stratalog.lang.syntax import Call, Expression

@@ -22,7 +22,7 @@ from stratalog.lang.terms import (
     STRING,
     Term,
 )
-from stratalog.lang.values_numbers import FLOAT, INTEGER_RANGES
+from stratalog.lang.values.numbers import FLOAT, INTEGER_RANGES
 
 Types = int
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stratalog.lang.builtins import FUNCTIONS
+from stratalog.lang.builtins.functions import FUNCTIONS
 from stratalog.lang.printer import show
 from stratalog.lang.syntax import Argument, Atom, Bind, Call, Filter, Literal, Variable
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from stratalog.lang.builtins import FUNCTIONS
+from stratalog.lang.builtins.functions import FUNCTIONS
 from stratalog.lang.diagnostics import last_end
 from stratalog.lang.stop import Explanation, Stop
 

@@ -12,7 +12,7 @@ from typing import Any
 from lark import Lark, UnexpectedInput
 
 from stratalog.errors import ProgramError
-from stratalog.lang.build import Builder
+from stratalog.lang.builder.program import Builder
 from stratalog.lang.diagnostics import line_at, mistake
 from stratalog.lang.mistakes import explain, stopping_word
 from stratalog.lang.syntax import Atom, Literal, Place, Program, Rule

@@ -16,8 +16,8 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from stratalog.lang import effort
-from stratalog.lang.builtins_arithmetic import quotient
-from stratalog.lang.builtins_values import (
+from stratalog.lang.builtins.arithmetic import quotient
+from stratalog.lang.builtins.values import (
     DECIMAL_RANK,
     FLOAT_RANK,
     INTEGER_RANK,
@@ -26,7 +26,7 @@ from stratalog.lang.builtins_values import (
     order_key,
 )
 from stratalog.lang.terms import BNODE_KIND, IRI_KIND, STRING, Term
-from stratalog.lang.values_numbers import EXACT, nearest_float, to_double
+from stratalog.lang.values.numbers import EXACT, nearest_float, to_double
 
 _FAMILIES = {BNODE_KIND: 0, IRI_KIND: 1, "": 2, STRING: 3}
 _OTHER_FAMILY = 4

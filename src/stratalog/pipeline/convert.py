@@ -30,9 +30,9 @@ from stratalog.lang.terms import (
     STRING,
     Term,
 )
-from stratalog.lang.values import literal, term_of, unspell
-from stratalog.lang.values_canonical import canonical_text
-from stratalog.lang.values_numbers import least_digits, parse_double
+from stratalog.lang.values.canonical import canonical_text
+from stratalog.lang.values.numbers import least_digits, parse_double
+from stratalog.lang.values.terms import literal, term_of, unspell
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.facts import Ids
 from stratalog.pipeline.garbled import garbled_rows

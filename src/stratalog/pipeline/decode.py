@@ -21,8 +21,8 @@ from stratalog.errors import DataError
 from stratalog.kernels.sizes import sized
 from stratalog.lang.syntax import Column, Declaration
 from stratalog.lang.terms import Term
-from stratalog.lang.values import python_value, spell
-from stratalog.lang.values_canonical import canonical_text
+from stratalog.lang.values.canonical import canonical_text
+from stratalog.lang.values.terms import python_value, spell
 from stratalog.pipeline.dictionary import STRING_INDEX, Dictionary
 from stratalog.pipeline.facts import Ids
 from stratalog.pipeline.native import KIND_OF_TYPE, TYPE_OF_KIND, kind_of

@@ -1,6 +1,6 @@
 """The dictionary: every constant gets a dense number, once and for all.
 
-Texts lie one after the other in a byte arena; a hash table (kernels/intern.py) finds them. Ids are
+Texts lie one after the other in a byte arena; a hash table (kernels/terms/intern.py) finds them. Ids are
 dense from zero in the order of first appearance; only `truncate` takes them back.
 """
 
@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stratalog.errors import DataError, EngineError, StoreError
-from stratalog.kernels import intern as table
+from stratalog.kernels.terms import intern as table
 from stratalog.lang.terms import (
     BNODE_KIND,
     BOOLEAN,
@@ -31,7 +31,7 @@ from stratalog.lang.terms import (
     STRING,
     Term,
 )
-from stratalog.lang.values_numbers import NUMBER_KINDS, is_long, too_long
+from stratalog.lang.values.numbers import NUMBER_KINDS, is_long, too_long
 from stratalog.runtime.interrupts import held
 
 Bytes = npt.NDArray[np.uint8]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stratalog.errors import DataError
-from stratalog.lang.values_numbers import LONG_HELP
+from stratalog.lang.values.numbers import LONG_HELP
 from stratalog.pipeline.convert import Encoded, Long
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.native import Mask

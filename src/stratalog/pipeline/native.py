@@ -20,8 +20,8 @@ from stratalog.lang.terms import (
     IRI_KIND,
     STRING,
 )
-from stratalog.lang.values_canonical import canonical_text
-from stratalog.lang.values_numbers import double_text
+from stratalog.lang.values.canonical import canonical_text
+from stratalog.lang.values.numbers import double_text
 
 Mask = npt.NDArray[np.bool_]
 

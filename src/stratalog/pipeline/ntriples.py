@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stratalog.kernels import scan
+from stratalog.kernels.terms import scan
 from stratalog.lang.terms import BNODE_KIND, LANG, STRING, XSD, Term
-from stratalog.lang.values import literal
-from stratalog.lang.values_numbers import is_long
+from stratalog.lang.values.numbers import is_long
+from stratalog.lang.values.terms import literal
 from stratalog.pipeline.dictionary import STRING_INDEX, Bytes, Dictionary, Ids, KindIds, Offsets
 from stratalog.pipeline.files import ReadReport
 from stratalog.pipeline.oddlines import OddLine, Reading, Statement, read_odd_lines

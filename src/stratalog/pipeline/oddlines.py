@@ -14,8 +14,8 @@ import pyoxigraph as ox
 
 from stratalog.errors import DataError
 from stratalog.lang.terms import BNODE_KIND, IRI_KIND, Term
-from stratalog.lang.values import literal
-from stratalog.lang.values_numbers import is_long, too_long
+from stratalog.lang.values.numbers import is_long, too_long
+from stratalog.lang.values.terms import literal
 from stratalog.pipeline.files import BadLine, ReadReport
 
 FORMATS = {"nt": ox.RdfFormat.N_TRIPLES, "nq": ox.RdfFormat.N_QUADS}

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from stratalog.kernels import order as kernels
+from stratalog.kernels.terms import order as kernels
 from stratalog.pipeline.dictionary import STRING_INDEX, Bytes, Dictionary, Ids, Offsets
 from stratalog.pipeline.garbled import garbled_rows
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from stratalog.lang.terms import STRING, Term
-from stratalog.lang.values import spell
-from stratalog.lang.values_numbers import least_digits
+from stratalog.lang.values.numbers import least_digits
+from stratalog.lang.values.terms import spell
 from stratalog.pipeline.convert import PythonColumn, Real
 from stratalog.pipeline.native import plain_array
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stratalog.lang.terms import BNODE_KIND, IRI_KIND, LANG, STRING, Term
-from stratalog.lang.values import spell
+from stratalog.lang.values.terms import spell
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.facts import Ids
 from stratalog.pipeline.native import joined

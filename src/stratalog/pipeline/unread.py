@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stratalog.lang.values_dates import DAY, Moment, parse_date, parse_datetime
-from stratalog.lang.values_numbers import parse_double
+from stratalog.lang.values.dates import DAY, Moment, parse_date, parse_datetime
+from stratalog.lang.values.numbers import parse_double
 
 INTEGER = r"^(0|-?[1-9][0-9]*)$"
 DECIMAL = r"^-?[0-9]+\.[0-9]+$"

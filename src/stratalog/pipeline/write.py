@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from stratalog.errors import DataError
 from stratalog.lang.syntax import TRIPLE, Predicate
 from stratalog.lang.terms import BOOLEAN, DECIMAL, DOUBLE, INTEGER, RDF_TYPE, STRING, Term
-from stratalog.lang.values import spell
+from stratalog.lang.values.terms import spell
 from stratalog.pipeline.delimited import MARK
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.facts import Ids

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from stratalog.lang.syntax import Atom, Predicate, Variable
-from stratalog.plan.chains import chains_of
-from stratalog.plan.closings import PAIR, closing_of, is_plain
+from stratalog.plan.find_closure import PAIR, closing_of, is_plain
+from stratalog.plan.module_rules import chains_of
 from stratalog.plan.rules import Module, ModuleKind, PlannedRule, Stratum
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
-from stratalog.facts.closing import Closing
+from stratalog.facts.scheme_spec import Closing
 from stratalog.lang.syntax import Atom, Bind, Filter, Predicate, Reduction, Rule, Variable
 
 

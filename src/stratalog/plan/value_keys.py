@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from stratalog.lang.builtins import VALUE_KEY
+from stratalog.lang.builtins.functions import VALUE_KEY
 from stratalog.lang.syntax import Atom, Bind, Call, Expression, Filter, Predicate, Variable
 from stratalog.plan.lower import expression_variables, renamed, variables_of
 from stratalog.plan.rules import PlannedRule

@@ -24,8 +24,9 @@ from typing import NamedTuple
 
 from stratalog.facts.engine import BudgetSpentError, Engine
 from stratalog.plan.rules import PlannedRule, Stratum
-from stratalog.reason import bf_c, bf_c_mod, counting, dred_c, dred_c_mod, rematerialise
-from stratalog.reason.experience import SURELY, Past, Pasts
+from stratalog.reason import bf_c, counting, dred_c, rematerialise
+from stratalog.reason.cost_history import SURELY, Past, Pasts
+from stratalog.reason.modules import bf_c_mod, dred_c_mod
 from stratalog.reason.update import Changed, Maintain, StratumChanges
 
 BUDGET = 0.15  # of the time of rematerialising: for an algorithm that nothing is known of

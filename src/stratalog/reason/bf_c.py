@@ -27,7 +27,7 @@ from stratalog.facts.sets import Batch, FactSet, Over, Supported
 from stratalog.plan.rules import PlannedRule, Stratum
 from stratalog.reason.insertion import insert
 from stratalog.reason.losses import first_losses
-from stratalog.reason.module import reckon
+from stratalog.reason.modules.functions import reckon
 from stratalog.reason.update import (
     NOTHING,
     STANDING,

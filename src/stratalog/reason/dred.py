@@ -23,7 +23,7 @@ from stratalog.facts.sets import Batch
 from stratalog.plan.rules import PlannedRule, Stratum
 from stratalog.reason.insertion import insert
 from stratalog.reason.losses import first_losses
-from stratalog.reason.module import lose
+from stratalog.reason.modules.functions import lose
 from stratalog.reason.update import NOTHING, STANDING, Changed, StratumChanges, derive, joined
 
 

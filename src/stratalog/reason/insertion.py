@@ -14,7 +14,7 @@ from stratalog.facts.engine import Engine
 from stratalog.facts.labels import A
 from stratalog.facts.sets import Batch
 from stratalog.plan.rules import PlannedRule, Stratum
-from stratalog.reason.module import gain
+from stratalog.reason.modules.functions import gain
 from stratalog.reason.update import NEW, StratumChanges, derive, joined
 
 NR, R = Count.NONRECURSIVE, Count.RECURSIVE

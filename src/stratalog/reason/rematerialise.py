@@ -18,8 +18,8 @@ from stratalog.facts.engine import Engine
 from stratalog.facts.labels import A, D, E, I, X
 from stratalog.facts.sets import Batch, FactSet, Over
 from stratalog.plan.rules import PlannedRule, Stratum
-from stratalog.reason.mat_mod import rounds
-from stratalog.reason.module import functions
+from stratalog.reason.modules.functions import functions
+from stratalog.reason.modules.mat_mod import rounds
 from stratalog.reason.update import NEW, Changed, StratumChanges, joined, together
 
 NR, R = Count.NONRECURSIVE, Count.RECURSIVE

@@ -19,8 +19,8 @@ from stratalog.facts.engine import Engine
 from stratalog.facts.labels import E, I
 from stratalog.facts.sets import Over
 from stratalog.plan.rules import PlannedRule, Stratum
-from stratalog.reason import mat_mod
-from stratalog.reason.module import functions
+from stratalog.reason.modules import mat_mod
+from stratalog.reason.modules.functions import functions
 
 Watch = Callable[[int, int, int], None]
 """Called with the stratum's index, the round within it and the size of the round's delta."""

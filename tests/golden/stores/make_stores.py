@@ -26,7 +26,7 @@ from stratalog.lang.parse import parse_program
 from stratalog.lang.printer import show
 from stratalog.lang.syntax import Atom, Program
 from stratalog.lang.terms import IRI_KIND, RDF_TYPE, Term
-from stratalog.lang.values import python_value
+from stratalog.lang.values.terms import python_value
 from stratalog.pipeline.store import Store
 from tests import naive
 from tests.golden.stores.recipes import ON_SPARK, RECIPES, Recipe, Step

@@ -189,7 +189,7 @@ def test_an_unexpected_failure_asks_for_a_report(command, store, monkeypatch):
     def fail(*_):
         raise RuntimeError("two\nlines")
 
-    monkeypatch.setattr("stratalog.knowledge.opening.open_store", fail)
+    monkeypatch.setattr("stratalog.knowledge.stored.open.open_store", fail)
     done = command("facts", store)
     assert done.status == 3
     assert "X100" in done.err
@@ -206,7 +206,7 @@ def test_failures_of_the_machine_are_told_as_such(command, store, monkeypatch):
         def fail(*_, error=error):
             raise error
 
-        monkeypatch.setattr("stratalog.knowledge.opening.open_store", fail)
+        monkeypatch.setattr("stratalog.knowledge.stored.open.open_store", fail)
         assert command("facts", store).status == status
 
 

@@ -149,7 +149,8 @@ def test_bad_lines_may_be_skipped(change):
 
 def test_cancelling_says_what_was_written(change, monkeypatch):
     from stratalog.cli import update
-    from stratalog.knowledge import base, updating
+    from stratalog.knowledge import base
+    from stratalog.knowledge.update import apply as updating
 
     def cancelled(*_, **__):
         raise KeyboardInterrupt

@@ -9,15 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stratalog.engine.columnar.closures import closure, form, rows
-from stratalog.engine.columnar.closures.closure import (
+from stratalog.closure import bit_rows as rows
+from stratalog.closure import closure
+from stratalog.closure import representation as form
+from stratalog.closure.closure import (
     GAINED,
     KEPT,
     LOST,
     Closure,
     TooLargeError,
 )
-from stratalog.kernels import closure_list, closure_read
+from stratalog.kernels.closure import list_rows as closure_list
+from stratalog.kernels.closure import read as closure_read
 
 ALL = LOST | KEPT | GAINED
 KINDS = ["transitive", "linear", "symmetric"]

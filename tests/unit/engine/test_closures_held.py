@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 
 import stratalog as sl
+from stratalog.closure import closure as closures
 from stratalog.engine.columnar import engine
-from stratalog.engine.columnar.closures import closure as closures
-from stratalog.facts.limits import Limits
 from stratalog.knowledge.describe import describe
 from stratalog.lang.syntax import Predicate
+from stratalog.runtime.limits import Limits
 
 TRANSITIVE = "t(?x, ?z) :- t(?x, ?y), t(?y, ?z) . "
 SYMMETRIC = TRANSITIVE + "t(?x, ?y) :- t(?y, ?x) . "

@@ -5,19 +5,20 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from stratalog.engine.columnar import bulk, evaluate
+from stratalog.engine.columnar import evaluate
+from stratalog.engine.columnar import path_joins as bulk
 from stratalog.engine.columnar.engine import ColumnarEngine
 from stratalog.errors import EngineError
 from stratalog.facts.engine import Count
 from stratalog.facts.labels import E, I
-from stratalog.facts.limits import Limits
 from stratalog.facts.sets import Over
-from stratalog.kernels import plan as kernels
+from stratalog.kernels.plan import interpreter as kernels
 from stratalog.lang.parse import parse_program
 from stratalog.lang.syntax import Predicate
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.plan.program import plan_program
 from stratalog.reason.seminaive import materialise
+from stratalog.runtime.limits import Limits
 
 
 def engine_with(limits=None, **relations):

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stratalog.engine.columnar.expressions import ERROR, Evaluator
-from stratalog.lang import builtins
-from stratalog.lang.builtins import ExpressionError
+from stratalog.engine.values.expressions import ERROR, Evaluator
+from stratalog.lang.builtins import functions as builtins
+from stratalog.lang.builtins.functions import ExpressionError
 from stratalog.lang.syntax import Call, Variable
 from stratalog.lang.terms import INTEGER, XSD
-from stratalog.lang.values import IRI, BNode, Literal, term_of
+from stratalog.lang.values.terms import IRI, BNode, Literal, term_of
 from stratalog.pipeline.dictionary import Dictionary
 
 A, B, C, UNBOUND = (Variable(name) for name in ("a", "b", "c", "unbound"))

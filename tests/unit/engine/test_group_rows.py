@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stratalog.engine.columnar import group_rows
-from stratalog.engine.columnar.group_rows import Rows, first_rows, numbered, sizes_of
+from stratalog.engine.values import group_rows
+from stratalog.engine.values.group_rows import Rows, first_rows, numbered, sizes_of
 
 
 @pytest.fixture(params=["table", "hash"])

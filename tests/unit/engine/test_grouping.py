@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stratalog.engine.columnar import group_rows
-from stratalog.engine.columnar import grouping as grouping_module
-from stratalog.engine.columnar.expressions import Evaluator
-from stratalog.engine.columnar.grouping import reduce_groups
-from stratalog.lang.builtins import ExpressionError, evaluate
+from stratalog.engine.values import group_rows
+from stratalog.engine.values import grouping as grouping_module
+from stratalog.engine.values.expressions import Evaluator
+from stratalog.engine.values.grouping import reduce_groups
+from stratalog.lang.builtins.functions import ExpressionError, evaluate
 from stratalog.lang.reductions import reduce_terms
 from stratalog.lang.syntax import Call, Reduction, Variable
 from stratalog.lang.terms import XSD
-from stratalog.lang.values import IRI, BNode, Literal, term_of
+from stratalog.lang.values.terms import IRI, BNode, Literal, term_of
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.plan.rules import Grouping
 

@@ -8,7 +8,7 @@ import pytest
 from stratalog.engine.columnar import index, joins
 from stratalog.engine.columnar.batch import ColumnarBatch
 from stratalog.facts.labels import I
-from stratalog.kernels import steps
+from stratalog.kernels.plan import steps
 from stratalog.lang.parse import parse_program
 from stratalog.lang.syntax import Predicate
 from stratalog.plan.program import plan_program

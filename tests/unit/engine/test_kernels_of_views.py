@@ -3,7 +3,7 @@
 import pytest
 
 import stratalog as sl
-from stratalog.kernels import plan
+from stratalog.kernels.plan import interpreter as plan
 
 CLOSED = "path(?x, ?y) :- edge(?x, ?y) . path(?x, ?z) :- path(?x, ?y), path(?y, ?z) ."
 JOINS = "far(?x, ?z) :- edge(?x, ?y), edge(?y, ?z) . end(?y) :- edge(?x, ?y), NOT edge(?y, ?y) ."

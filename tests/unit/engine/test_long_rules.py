@@ -9,7 +9,7 @@ from stratalog.engine.columnar.batch import ColumnarBatch
 from stratalog.engine.columnar.engine import ColumnarEngine
 from stratalog.facts.engine import BudgetSpentError
 from stratalog.facts.labels import DELTA, I
-from stratalog.knowledge.maintenance import Maintenance
+from stratalog.knowledge.update.algorithms import Maintenance
 from stratalog.lang.parse import parse_program
 from stratalog.lang.syntax import Predicate
 from stratalog.pipeline.dictionary import Dictionary
@@ -135,7 +135,7 @@ def test_a_time_limit_holds_while_versions_are_planned(monkeypatch):
     engine, rules, delta = loaded(SAME, [(1, 1)])
     engine.limits.timeout = 1.0
     engine.limits.start()
-    monkeypatch.setattr("stratalog.facts.limits.time.monotonic", lambda: 1e12)
+    monkeypatch.setattr("stratalog.runtime.limits.time.monotonic", lambda: 1e12)
     with pytest.raises(sl.StratalogError, match="E102"):
         engine.planner.planned(engine._rule_index(rules).everything, I, I, -1)
     assert delta

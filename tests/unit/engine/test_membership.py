@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stratalog.engine.columnar import segments
+from stratalog.engine.columnar import membership as segments
 from stratalog.engine.columnar.engine import ColumnarEngine
 from stratalog.facts.labels import E
 from stratalog.kernels import memory

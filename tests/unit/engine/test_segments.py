@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from stratalog.engine.columnar import segments
+from stratalog.engine.columnar import membership as segments
 from stratalog.engine.columnar.engine import ColumnarEngine
-from stratalog.engine.columnar.segments import Segments
+from stratalog.engine.columnar.membership import Segments
 from stratalog.facts.labels import E
 from stratalog.kernels import memory
 from stratalog.lang.syntax import Predicate

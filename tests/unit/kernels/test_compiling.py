@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-MERGE = ("stratalog.kernels.merge", "merge")
+MERGE = ("stratalog.kernels.relation.merge", "merge")
 SETUP = """
 import json, os, sys
 from stratalog.kernels import cache, compiling, every, jit

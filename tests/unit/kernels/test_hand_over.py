@@ -8,7 +8,8 @@ import sys
 CODE = """
 import json
 import stratalog as sl
-from stratalog.kernels import jit, plan
+from stratalog.kernels import jit
+from stratalog.kernels.plan import interpreter as plan
 
 jit.LOADING_SECONDS = jit.MIN_BUDGET_SECONDS = jit.BUDGET_SECONDS_PER_KERNEL = 0.0
 jit.MAX_STEPS = {steps}

@@ -10,9 +10,9 @@ import pyarrow as pa
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from stratalog.kernels import number_texts
+from stratalog.kernels.numbers import texts as number_texts
 from stratalog.lang.reductions import average_of_integers
-from stratalog.lang.values_numbers import double_text
+from stratalog.lang.values.numbers import double_text
 
 
 def texts_of(write, longest, *columns):

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stratalog.kernels.closure_bits import lowest, ones
+from stratalog.kernels.closure.bits import lowest, ones
 from stratalog.kernels.compiled import COMPILED
 from stratalog.kernels.forms import PRIMITIVES
-from stratalog.kernels.intern import fold_product, load_word, prefetch_word
 from stratalog.kernels.jit import INTERPRETED, kernel
 from stratalog.kernels.memory import add_at_once, i32, i64, u16, u32
+from stratalog.kernels.terms.intern import fold_product, load_word, prefetch_word
 from stratalog.kernels.wrapping import difference, product
 
 WORDS = st.integers(0, 2**64 - 1).map(np.uint64)

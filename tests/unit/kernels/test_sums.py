@@ -10,11 +10,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from stratalog.engine.columnar.expression_columns import DOUBLE, WHOLE
-from stratalog.kernels import groups, sums
-from stratalog.lang.builtins_values import DOUBLE_RANK, number_term
+from stratalog.engine.values.expression_columns import DOUBLE, WHOLE
+from stratalog.kernels.numbers import groups, sums
+from stratalog.lang.builtins.values import DOUBLE_RANK, number_term
 from stratalog.lang.reductions import average_of_doubles, reduce_terms, sum_of_doubles
-from stratalog.lang.values import term_of
+from stratalog.lang.values.terms import term_of
 
 LARGEST = math.ldexp(2**53 - 1, 971)
 powers = st.builds(

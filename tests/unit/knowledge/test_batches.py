@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import stratalog as sl
-from stratalog.knowledge.batches import Batches
+from stratalog.knowledge.stream.batches import Batches
 from stratalog.pipeline.feed import feed_of
 from stratalog.pipeline.feed_files import Folder, feeds_of
 from stratalog.pipeline.feed_output import _typed, opened

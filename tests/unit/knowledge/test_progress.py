@@ -11,8 +11,8 @@ import threading
 import pytest
 
 import stratalog as sl
-from stratalog.knowledge import status
-from stratalog.knowledge.status import StatusLine
+from stratalog.knowledge.display import status
+from stratalog.knowledge.display.status import StatusLine
 
 WAITS = """
 import sys, stratalog as sl

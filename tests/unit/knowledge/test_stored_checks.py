@@ -11,9 +11,9 @@ import pytest
 
 import stratalog as sl
 from stratalog.knowledge import engines
-from stratalog.knowledge.batches import Batches
 from stratalog.knowledge.compare import compare_versions
 from stratalog.knowledge.options import NO_LONGER_SAVED, SAVED
+from stratalog.knowledge.stream.batches import Batches
 from stratalog.pipeline.feed_output import PENDING
 from stratalog.pipeline.manifest import _seal
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 
-from stratalog.knowledge.table_html import table_html
+from stratalog.knowledge.display.table_html import table_html
 
 
 def test_cells_are_escaped_and_odd_characters_are_spelled():

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from stratalog.knowledge.terminal import (
+from stratalog.knowledge.display.terminal import (
     VisibleLines,
     shown_on,
     visible,

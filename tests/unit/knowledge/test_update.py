@@ -11,8 +11,9 @@ import pyarrow as pa
 import pytest
 
 import stratalog as sl
-from stratalog.knowledge import maintaining, persist
-from stratalog.knowledge.rounds import Rounds
+from stratalog.knowledge.stored import save as persist
+from stratalog.knowledge.update import maintain as maintaining
+from stratalog.knowledge.update.rounds import Rounds
 
 PATHS = """
 path(?x, ?y) :- edge(?x, ?y) .
@@ -296,7 +297,7 @@ def test_limits_stop_an_update_and_nothing_is_changed(engine):
 
 def test_an_endless_recursion_is_noticed(engine, monkeypatch):
     monkeypatch.setattr(maintaining, "MOST_ROUNDS_WITH_BIND", 20)
-    monkeypatch.setattr("stratalog.knowledge.rounds.MOST_ROUNDS_WITH_BIND", 20)
+    monkeypatch.setattr("stratalog.knowledge.update.rounds.MOST_ROUNDS_WITH_BIND", 20)
     program = "n(?y) :- n(?x), on(), BIND(?x + 1 AS ?y) ."
     kb = sl.materialise(program, {"on": []}, engine=engine)
     for edit in ({}, {"add_rules": "n(?y) :- n(?x), on(), BIND(?x + 2 AS ?y) ."}):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import stratalog as sl
 from stratalog.lang.names import show_name
 from stratalog.lang.syntax import TRIPLE, Atom, Predicate, Program
-from stratalog.lang.values import python_value
+from stratalog.lang.values.terms import python_value
 from stratalog.pipeline import commit
 from tests import signatures, strategies
 

@@ -8,8 +8,8 @@ from contextlib import suppress
 import pytest
 
 import stratalog as sl
-from stratalog.facts.limits import Limits
 from stratalog.runtime import interrupts
+from stratalog.runtime.limits import Limits
 
 PROGRAM = """
 path(?x, ?y) :- edge(?x, ?y) .

@@ -273,7 +273,7 @@ def test_triples_are_no_mistake(tmp_path):
 
 def test_a_random_table_of_every_type_is_measured_right():
     from stratalog.lang.column_types import type_of_kind
-    from stratalog.lang.values import term_of
+    from stratalog.lang.values.terms import term_of
     from stratalog.pipeline.dictionary import Dictionary
 
     values = [1, "a", 1.5, True, dt.date(2026, 1, 1), sl.IRI("http://e"), sl.BNode("b")]

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stratalog.lang.builtins import FUNCTIONS, ExpressionError, evaluate, holds
+from stratalog.lang.builtins.functions import FUNCTIONS, ExpressionError, evaluate, holds
 from stratalog.lang.syntax import Call, Variable
 from stratalog.lang.terms import XSD, Term
-from stratalog.lang.values import IRI, BNode, Literal, python_value, spell, term_of, unspell
+from stratalog.lang.values.terms import IRI, BNode, Literal, python_value, spell, term_of, unspell
 
 ERROR = object()
 D = Decimal

@@ -3,12 +3,12 @@
 import pytest
 
 from stratalog.lang import column_types as t
-from stratalog.lang.builtins import FUNCTIONS, ExpressionError, evaluate
+from stratalog.lang.builtins.functions import FUNCTIONS, ExpressionError, evaluate
 from stratalog.lang.parse import parse_program
 from stratalog.lang.reductions import reduce_terms
 from stratalog.lang.syntax import Reduction, Variable
 from stratalog.lang.terms import BNODE_KIND, IRI_KIND, XSD, Term
-from stratalog.lang.values import literal
+from stratalog.lang.values.terms import literal
 
 SOME = [
     Term(IRI_KIND, "http://e/a"),

@@ -8,13 +8,13 @@ import pytest
 
 from stratalog.errors import EngineError, ProgramError
 from stratalog.lang import effort
-from stratalog.lang.builtins import evaluate
+from stratalog.lang.builtins.functions import evaluate
 from stratalog.lang.parse import parse_program
 from stratalog.lang.reductions import reduce_terms
 from stratalog.lang.syntax import Call
 from stratalog.lang.terms import DECIMAL, INTEGER, Term
-from stratalog.lang.values import term_of
-from stratalog.lang.values_numbers import canonical_integer, integer_text, parse_integer
+from stratalog.lang.values.numbers import canonical_integer, integer_text, parse_integer
+from stratalog.lang.values.terms import term_of
 
 
 def call(name: str, *args: object) -> Term:
@@ -89,7 +89,7 @@ def test_long_texts_look_at_limits_at_each_call() -> None:
 
 def test_long_integers_are_spelled_without_being_counted_with(monkeypatch) -> None:
     # A number of a million digits takes minutes to become an integer, and none as text.
-    monkeypatch.setattr("stratalog.lang.values_numbers.Decimal", None)
+    monkeypatch.setattr("stratalog.lang.values.numbers.Decimal", None)
     assert canonical_integer("-00" + "7" * 1_000_000) == "-" + "7" * 1_000_000
     assert canonical_integer("1" * 5_000, INTEGER.replace("integer", "byte")) is None
     assert canonical_integer("-" + "1" * 5_000, INTEGER.replace("integer", "negativeInteger"))

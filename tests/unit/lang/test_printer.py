@@ -40,7 +40,7 @@ from stratalog.lang.terms import (
     STRING,
     Term,
 )
-from stratalog.lang.values import literal
+from stratalog.lang.values.terms import literal
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 WORDS = st.from_regex(r"[^\W\d]\w{0,5}", fullmatch=True)

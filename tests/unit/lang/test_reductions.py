@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stratalog.lang.builtins import ExpressionError
+from stratalog.lang.builtins.functions import ExpressionError
 from stratalog.lang.reductions import average_of_doubles, reduce_terms, sum_of_doubles
 from stratalog.lang.terms import XSD
-from stratalog.lang.values import IRI, BNode, Literal, python_value, term_of
+from stratalog.lang.values.terms import IRI, BNode, Literal, python_value, term_of
 
 values = st.one_of(
     st.integers(-3, 3),

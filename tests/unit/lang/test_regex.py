@@ -11,7 +11,7 @@ import pytest
 
 from stratalog.errors import EngineError
 from stratalog.lang import effort
-from stratalog.lang.builtins_regex import matches, replaced, runner
+from stratalog.lang.builtins.regex import matches, replaced, runner
 from stratalog.lang.regex.backtracking import Backtracking
 from stratalog.lang.regex.errors import RegexError, UnsupportedRegexError
 from stratalog.lang.regex.linear import Linear

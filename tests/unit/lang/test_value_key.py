@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stratalog.engine.columnar.expressions import ERROR, Evaluator
-from stratalog.lang.builtins import VALUE_KEY, ExpressionError, evaluate
-from stratalog.lang.builtins_compare import equal, value_key
+from stratalog.engine.values.expressions import ERROR, Evaluator
+from stratalog.lang.builtins.compare import equal, value_key
+from stratalog.lang.builtins.functions import VALUE_KEY, ExpressionError, evaluate
 from stratalog.lang.syntax import Call, Variable
 from stratalog.lang.terms import BNODE_KIND, DATE, DATETIME, IRI_KIND, XSD, Term
-from stratalog.lang.values import literal, term_of
+from stratalog.lang.values.terms import literal, term_of
 from stratalog.pipeline.dictionary import Dictionary
 
 DAY, TIME, YEAR = XSD + "dayTimeDuration", XSD + "time", XSD + "gYear"

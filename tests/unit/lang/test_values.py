@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from stratalog.errors import DataError
 from stratalog.lang.terms import DATE, DATETIME, DECIMAL, DOUBLE, INTEGER, STRING, XSD, Term
-from stratalog.lang.values import (
+from stratalog.lang.values.dates import civil, day_number
+from stratalog.lang.values.terms import (
     IRI,
     BNode,
     Literal,
@@ -25,7 +26,6 @@ from stratalog.lang.values import (
     term_of,
     unspell,
 )
-from stratalog.lang.values_dates import civil, day_number
 
 texts = st.text(st.characters(exclude_categories=["Cs"]))
 literals = st.one_of(

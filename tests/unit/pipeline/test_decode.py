@@ -11,7 +11,7 @@ import pytest
 from stratalog.errors import DataError
 from stratalog.lang.syntax import Column, Declaration, Predicate
 from stratalog.lang.terms import DATE, DATETIME, DOUBLE, INTEGER
-from stratalog.lang.values import IRI, BNode, Literal
+from stratalog.lang.values.terms import IRI, BNode, Literal
 from stratalog.pipeline.decode import decode_table, rows
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.objects import encode_facts
@@ -140,7 +140,7 @@ def test_rows_are_python_values_in_order(monkeypatch):
 
 
 def test_spellings_agree_with_those_made_one_by_one():
-    from stratalog.lang.values import spell
+    from stratalog.lang.values.terms import spell
 
     values = [
         'a"b',

@@ -13,7 +13,7 @@ from pyiceberg.types import LongType
 import stratalog as sl
 from stratalog.errors import DataError
 from stratalog.knowledge import reader
-from stratalog.knowledge.sources import folders_source
+from stratalog.knowledge.stream.sources import folders_source
 from stratalog.lang.syntax import Predicate
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.remote_paths import matching
@@ -116,7 +116,7 @@ def test_tables_on_other_file_systems_are_seen_and_refused(spark, tmp_path, monk
             list(finder.find("t", f"file://{path}"))
         assert caught.value.code == code
     found = matching(spark, f"file://{folder}", {})
-    monkeypatch.setattr("stratalog.knowledge.sources.matching", lambda *_: found)
+    monkeypatch.setattr("stratalog.knowledge.stream.sources.matching", lambda *_: found)
     with pytest.raises(DataError) as caught:
         folders_source(["n=s3a://bucket/t"], [], list, None).frame(spark)
     assert caught.value.code == "D131"

@@ -13,7 +13,7 @@ import pytest
 
 from stratalog.errors import DataError
 from stratalog.lang.syntax import Column, Declaration, Predicate
-from stratalog.lang.values import IRI
+from stratalog.lang.values.terms import IRI
 from stratalog.pipeline.decode import rows
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.local import ReadOptions, read_paths

@@ -14,7 +14,7 @@ import pytest
 from stratalog.errors import DataError, ProgramError
 from stratalog.lang.syntax import Column, Declaration, Predicate
 from stratalog.lang.terms import DECIMAL, DOUBLE, INTEGER, IRI_KIND, STRING, Term
-from stratalog.lang.values import IRI, Literal
+from stratalog.lang.values.terms import IRI, Literal
 from stratalog.pipeline.decode import rows
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.objects import encode_facts

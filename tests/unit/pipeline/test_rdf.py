@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from stratalog.errors import DataError
-from stratalog.kernels import scan
+from stratalog.kernels.terms import scan
 from stratalog.lang.terms import INTEGER, IRI_KIND, RDF_TYPE, STRING, XSD, Term
 from stratalog.pipeline import ntriples, rdf
 from stratalog.pipeline.dictionary import Dictionary

@@ -23,7 +23,7 @@ from stratalog.lang.terms import (
     STRING,
     Term,
 )
-from stratalog.lang.values_canonical import canonical_text
+from stratalog.lang.values.canonical import canonical_text
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.files import ReadReport
 from stratalog.pipeline.tables import TYPE_KEY, Source, Vocabulary, encode_table

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from stratalog.errors import DataError
 from stratalog.lang.syntax import Column, Declaration, Predicate
 from stratalog.lang.terms import BOOLEAN, DECIMAL, DOUBLE, INTEGER, STRING, Term
-from stratalog.lang.values import python_value
+from stratalog.lang.values.terms import python_value
 from stratalog.pipeline import delimited
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.files import ReadReport

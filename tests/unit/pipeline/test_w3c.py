@@ -11,7 +11,7 @@ import pytest
 
 from stratalog.errors import DataError
 from stratalog.lang.terms import BNODE_KIND, IRI_KIND, LANG, Term
-from stratalog.lang.values import literal
+from stratalog.lang.values.terms import literal
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.files import ReadReport
 from stratalog.pipeline.local import ReadOptions

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from stratalog.errors import DataError
 from stratalog.lang.syntax import TRIPLE, Column, Declaration, Predicate
 from stratalog.lang.terms import RDF_TYPE
-from stratalog.lang.values import IRI, Literal
+from stratalog.lang.values.terms import IRI, Literal
 from stratalog.pipeline.decode import decode_table, empty_rows, rows
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.local import read_paths

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stratalog.facts.closing import Closing, Side
+from stratalog.facts.scheme_spec import Closing, Side
 from stratalog.lang.parse import parse_program
 from stratalog.lang.syntax import Predicate
 from stratalog.plan.program import plan_program

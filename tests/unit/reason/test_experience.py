@@ -6,7 +6,7 @@ import pytest
 
 from stratalog.lang.syntax import Predicate
 from stratalog.reason import auto
-from stratalog.reason.experience import HALF_LIFE, SURELY, Past, Pasts
+from stratalog.reason.cost_history import HALF_LIFE, SURELY, Past, Pasts
 
 P = frozenset({Predicate("p", 1)})
 COST = 1.0  # seconds of rematerialising

@@ -24,13 +24,13 @@ from stratalog.errors import EngineError
 from stratalog.facts.counts import Count
 from stratalog.facts.engine import Engine
 from stratalog.facts.labels import E
-from stratalog.facts.limits import Limits
 from stratalog.knowledge.adapters import ColumnarHost
-from stratalog.knowledge.maintenance import Maintenance
+from stratalog.knowledge.update.algorithms import Maintenance
 from stratalog.lang.syntax import Predicate
 from stratalog.plan.rules import PlannedRule, Stratum
 from stratalog.reason import seminaive
 from stratalog.reason.update import Changed, StratumChanges, update
+from stratalog.runtime.limits import Limits
 
 ALGORITHMS = ("dred-c", "dred", "bf-c", "bf", "auto")
 TIME_LIMIT = "E102"  # the engine's error

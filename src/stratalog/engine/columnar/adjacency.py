@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stratalog.engine.columnar.relation import Ids, Relation
-from stratalog.kernels import paths
+from stratalog.kernels.plan import path_joins
 
 
 @dataclass(slots=True)
@@ -22,7 +22,7 @@ class Adjacency:
         """Return the level of a path that reads it."""
         offsets, targets = self.offsets, self.targets
         sizes = offsets.ctypes.data, offsets.size, targets.ctypes.data, targets.size
-        return [paths.LAID_OUT, *sizes]
+        return [path_joins.LAID_OUT, *sizes]
 
     def starts(self) -> Ids:
         """Return the constants that have neighbours."""
@@ -41,15 +41,15 @@ class Chain:
     def record(self) -> list[int]:
         """Return the level of a path that reads it."""
         address = self.relation.descriptor.ctypes.data
-        return [paths.CHAINED, address, self.at, self.column, self.described]
+        return [path_joins.CHAINED, address, self.at, self.column, self.described]
 
 
 def lay_out(keys: Ids, values: Ids, rows: Ids, changes: int = 0) -> Adjacency:
     """Return the values of rows by their keys."""
-    most = int(paths.greatest_key(keys, rows))
+    most = int(path_joins.greatest_key(keys, rows))
     offsets = np.zeros(most + 3, np.uint32)
-    paths.count_keys(keys, rows, offsets)
+    path_joins.count_keys(keys, rows, offsets)
     np.cumsum(offsets, out=offsets)
     targets = np.empty(rows.size, np.uint32)
-    paths.fill_targets(keys, values, rows, offsets, targets)
+    path_joins.fill_targets(keys, values, rows, offsets, targets)
     return Adjacency(offsets[:-1], targets, changes)

@@ -20,7 +20,7 @@ from stratalog.engine.columnar.relation import Ids, Relation
 from stratalog.facts.engine import Bodies, Regrouped
 from stratalog.facts.sets import Batch, FactSet
 from stratalog.kernels import memory
-from stratalog.kernels import plan as k
+from stratalog.kernels.plan import interpreter as k
 from stratalog.lang.syntax import Argument, Atom, Predicate, Variable
 from stratalog.plan.delta import Version, versions
 from stratalog.plan.lower import variables_of

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from stratalog.engine.columnar.index import Index
 from stratalog.engine.columnar.places import Places
 from stratalog.engine.columnar.relation import Relation
-from stratalog.kernels import lookups
-from stratalog.kernels import steps as k
+from stratalog.kernels.plan import steps as k
+from stratalog.kernels.relation import lookups
 from stratalog.lang.syntax import Argument, Atom, Bind, Filter, Predicate, Variable
 from stratalog.lang.terms import Term
 from stratalog.plan.delta import Role

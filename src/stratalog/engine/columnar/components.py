@@ -9,7 +9,7 @@ import numpy as np
 from stratalog.engine.columnar.batch import ColumnarBatch
 from stratalog.engine.columnar.contents import Contents
 from stratalog.engine.columnar.relation import NONE, Ids
-from stratalog.kernels import components as k
+from stratalog.kernels.closure import union_find as k
 from stratalog.lang.syntax import Predicate
 
 

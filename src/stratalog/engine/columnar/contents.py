@@ -11,20 +11,20 @@ import numpy.typing as npt
 
 from stratalog.engine.columnar import listing
 from stratalog.engine.columnar.batch import ColumnarBatch
-from stratalog.engine.columnar.membership import Sets
 from stratalog.engine.columnar.relation import NONE, Directory, Ids, Relation
 from stratalog.engine.columnar.settle_regions import view_of
 from stratalog.engine.columnar.statistics import key_of
+from stratalog.engine.shared.set_tables import Sets
 from stratalog.errors import StoreError
 from stratalog.facts.labels import I
-from stratalog.facts.limits import Limits
 from stratalog.facts.sets import Batch, FactSet
 from stratalog.facts.terms import Terms
-from stratalog.kernels import marks
-from stratalog.kernels import merge as merging
-from stratalog.kernels.modes import AS_EXPLICIT, BLOCK, SEEN_BIT, UNCOUNTED
+from stratalog.kernels.relation import labels as marks
+from stratalog.kernels.relation import merge as merging
+from stratalog.kernels.relation.modes import AS_EXPLICIT, BLOCK, SEEN_BIT, UNCOUNTED
 from stratalog.kernels.sizes import sized
 from stratalog.lang.syntax import Predicate
+from stratalog.runtime.limits import Limits
 
 Columns = Sequence[Ids] | npt.NDArray[np.uint32]
 Block = npt.NDArray[np.uint32]
@@ -135,7 +135,7 @@ class Contents:
     def merge(
         self, relation: Relation, block: Block, mode: int, weights: Weights = UNWEIGHTED
     ) -> None:
-        """Find or insert the facts block[:, i]; see kernels/rows.py for the modes."""
+        """Find or insert the facts block[:, i]; see kernels/relation/rows.py for the modes."""
         block = np.ascontiguousarray(block, np.uint32)
         size = block.shape[1]
         done = 0

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from stratalog.engine.columnar.closures.edges import Columns
+from stratalog.closure.edges import Columns
 from stratalog.engine.columnar.relation import NONE, Ids, Relation
 from stratalog.kernels import memory
 

@@ -12,12 +12,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stratalog.closure.closure import BUDGET
 from stratalog.engine.columnar.backward import Backward
 from stratalog.engine.columnar.batch import ColumnarBatch
-from stratalog.engine.columnar.closures.closure import BUDGET
+from stratalog.engine.columnar.closure_index import Enclosures
 from stratalog.engine.columnar.components import connections
-from stratalog.engine.columnar.costs import Costs, RuleProfile
-from stratalog.engine.columnar.enclosures import Enclosures
 from stratalog.engine.columnar.evaluate import Evaluation
 from stratalog.engine.columnar.planned import Planned, Planner, RuleIndex, rule_text
 from stratalog.engine.columnar.relation import NONE, Ids
@@ -27,19 +26,20 @@ from stratalog.engine.columnar.statistics import RelationStatistics
 from stratalog.engine.columnar.threads import Threads
 from stratalog.engine.columnar.undoable import Undoable
 from stratalog.engine.columnar.virtual import Virtual
-from stratalog.facts.closing import Closing
+from stratalog.engine.shared.costs import Costs, RuleProfile
 from stratalog.facts.counts import Count
 from stratalog.facts.engine import Bodies, BudgetSpentError, Closed, Reclosed, Regrouped
 from stratalog.facts.labels import DELTA, DELTA_NEGATED, I
-from stratalog.facts.limits import Limits
+from stratalog.facts.scheme_spec import Closing
 from stratalog.facts.sets import Batch, FactSet, Label
 from stratalog.facts.terms import Terms
-from stratalog.kernels.modes import LOWER, UNCOUNTED
 from stratalog.kernels.preparation import work_time
+from stratalog.kernels.relation.modes import LOWER, UNCOUNTED
 from stratalog.lang.syntax import Predicate
 from stratalog.lang.terms import Term
 from stratalog.plan.delta import Version
 from stratalog.plan.rules import PlannedRule
+from stratalog.runtime.limits import Limits
 
 Columns = Sequence[Ids] | npt.NDArray[np.uint32]
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from stratalog.engine.columnar.bulk import Bulk
 from stratalog.engine.columnar.compile import Segment
-from stratalog.engine.columnar.expressions import ERROR, Evaluator
-from stratalog.engine.columnar.grouping import reduce_groups
 from stratalog.engine.columnar.joins import WORK_SLICE, Joins, Scratch
+from stratalog.engine.columnar.path_joins import Bulk
 from stratalog.engine.columnar.planned import Planned, rule_text
 from stratalog.engine.columnar.relation import Directory, Ids, Relation
-from stratalog.kernels import plan as k
-from stratalog.kernels.modes import UNCOUNTED
+from stratalog.engine.values.expressions import ERROR, Evaluator
+from stratalog.engine.values.grouping import reduce_groups
+from stratalog.kernels.plan import interpreter as k
 from stratalog.kernels.preparation import work_time
+from stratalog.kernels.relation.modes import UNCOUNTED
 from stratalog.lang.syntax import Argument, Bind, Filter, Variable
 from stratalog.plan.rules import Grouping, PlannedRule
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from stratalog.kernels import index as kernels
 from stratalog.kernels import memory
+from stratalog.kernels.relation import index as kernels
 
 if TYPE_CHECKING:
     from stratalog.engine.columnar.relation import Relation

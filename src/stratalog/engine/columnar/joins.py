@@ -17,13 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from stratalog.engine.columnar.compile import Segment
-from stratalog.engine.columnar.costs import Costs
 from stratalog.engine.columnar.planned import Planned, rule_text
 from stratalog.engine.columnar.relation import Ids, Relation
 from stratalog.engine.columnar.statistics import PAIR, PER_KEY
-from stratalog.kernels import modes
-from stratalog.kernels import plan as k
+from stratalog.engine.shared.costs import Costs
+from stratalog.kernels.plan import interpreter as k
 from stratalog.kernels.preparation import PREPARATION
+from stratalog.kernels.relation import modes
 from stratalog.kernels.sizes import sized
 from stratalog.plan.rules import PlannedRule
 

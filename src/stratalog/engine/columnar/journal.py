@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from stratalog.engine.columnar.relation import NONE, Ids, Relation
 from stratalog.facts.counts import Count
-from stratalog.kernels import marks
+from stratalog.kernels.relation import labels as marks
 
 Counts = npt.NDArray[np.int64]
 

@@ -13,16 +13,16 @@ from stratalog.engine.columnar.relation import Relation
 from stratalog.engine.columnar.starts import Starts
 from stratalog.facts.labels import DELTA, DELTA_NEGATED
 from stratalog.facts.sets import FactSet
-from stratalog.kernels.modes import UNCOUNTED
 from stratalog.kernels.preparation import work_time
+from stratalog.kernels.relation.modes import UNCOUNTED
 from stratalog.kernels.sizes import sized
 from stratalog.lang.syntax import Argument, Predicate, Variable
 from stratalog.lang.terms import Term
 from stratalog.plan.delta import Role, Version, versions
 from stratalog.plan.lower import expression_variables
 from stratalog.plan.order import EXHAUSTIVE, join_order, sizes_changed, visits
-from stratalog.plan.paths import Hop, passing, path_of
 from stratalog.plan.rules import Grouping, PlannedRule
+from stratalog.plan.shapes import Hop, passing, path_of
 from stratalog.plan.steps import Step
 
 if TYPE_CHECKING:

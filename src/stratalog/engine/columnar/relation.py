@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stratalog.engine.columnar.arrays import zeros
 from stratalog.engine.columnar.index import Index
-from stratalog.engine.columnar.lanes import Lanes
-from stratalog.engine.columnar.segments import Segments
+from stratalog.engine.columnar.membership import Segments
+from stratalog.engine.columnar.merge_buffers import Lanes
 from stratalog.engine.columnar.view import View
 from stratalog.errors import EngineError
-from stratalog.kernels import find, memory, modes, plan
+from stratalog.kernels import memory
+from stratalog.kernels.arrays import zeros
+from stratalog.kernels.plan import interpreter as plan
+from stratalog.kernels.relation import find, modes
 from stratalog.kernels.sizes import sized
 from stratalog.lang.syntax import Predicate
 

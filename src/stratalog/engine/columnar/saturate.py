@@ -12,15 +12,16 @@ import numpy.typing as npt
 
 from stratalog.engine.columnar.adjacency import Adjacency, lay_out
 from stratalog.engine.columnar.batch import ColumnarBatch
+from stratalog.engine.columnar.membership import MANY, SMALL, segment_of_constants
 from stratalog.engine.columnar.relation import Ids, Relation
-from stratalog.engine.columnar.segments import MANY, SMALL, segment_of_constants
 from stratalog.facts.engine import Closed
 from stratalog.facts.sets import FactSet
-from stratalog.kernels import memory, paths
+from stratalog.kernels import memory
+from stratalog.kernels.plan import path_joins
 from stratalog.kernels.preparation import work_time
 from stratalog.kernels.sizes import sized
-from stratalog.plan.paths import Passing
 from stratalog.plan.rules import PlannedRule
+from stratalog.plan.shapes import Passing
 
 if TYPE_CHECKING:
     from stratalog.engine.columnar.engine import ColumnarEngine
@@ -135,7 +136,7 @@ class Saturation:
         while reason >= 0:
             relation.lanes.table[part.lane, memory.LANE_STOP] = GOING
             at = part.lane, self._counted, group, part.order, part.done
-            part.done = int(paths.saturate(d, *at, *graph, *part.buffers, stop, WORK))
+            part.done = int(path_joins.saturate(d, *at, *graph, *part.buffers, stop, WORK))
             reason = relation.lanes.stopped_by(part.lane)
             if reason >= 0:
                 relation.segments.enlarge(relation, reason, 0.0, _expected(reason, part))

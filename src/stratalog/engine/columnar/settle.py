@@ -15,7 +15,7 @@ from stratalog.engine.columnar.batch import ColumnarBatch
 from stratalog.engine.columnar.settle_regions import is_labels, is_of_rows, settle_regions
 from stratalog.facts.labels import SEEN
 from stratalog.facts.sets import FactSet, Meet, Minus, Over, Supported, Union
-from stratalog.kernels import marks
+from stratalog.kernels.relation import labels as marks
 
 if TYPE_CHECKING:
     from stratalog.engine.columnar.engine import ColumnarEngine

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stratalog.engine.columnar.closures.closure import GAINED, KEPT, LOST
+from stratalog.closure.closure import GAINED, KEPT, LOST
 from stratalog.engine.columnar.relation import Ids, Relation
 from stratalog.engine.columnar.settle_regions import view_of
 from stratalog.facts.labels import E, I, X

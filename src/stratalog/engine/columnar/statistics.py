@@ -10,8 +10,8 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from stratalog.engine.columnar.membership import SMALL
 from stratalog.engine.columnar.relation import Ids, Relation
-from stratalog.engine.columnar.segments import SMALL
 from stratalog.lang.syntax import Predicate
 
 SAMPLE = 4096  # rows looked at for an estimate

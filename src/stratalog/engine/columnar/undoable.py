@@ -12,11 +12,11 @@ from stratalog.engine.columnar.relation import Ids, Relation
 from stratalog.engine.columnar.settle_regions import view_of
 from stratalog.facts.counts import Count
 from stratalog.facts.labels import DELTA, DELTA_NEGATED
-from stratalog.facts.limits import Limits
 from stratalog.facts.sets import Batch, Label
 from stratalog.facts.terms import Terms
-from stratalog.kernels import marks
+from stratalog.kernels.relation import labels as marks
 from stratalog.lang.syntax import Predicate
+from stratalog.runtime.limits import Limits
 
 SCAFFOLDING = (DELTA, DELTA_NEGATED)  # marks that no call leaves on a fact
 

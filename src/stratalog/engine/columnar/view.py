@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stratalog.engine.columnar.closures.closure import GAINED, KEPT, LOST, Closure, TooLargeError
-from stratalog.engine.columnar.closures.edges import Columns
-from stratalog.engine.columnar.closures.frozen import FrozenPairs
+from stratalog.closure.change import FrozenPairs
+from stratalog.closure.closure import GAINED, KEPT, LOST, Closure, TooLargeError
+from stratalog.closure.edges import Columns
 from stratalog.facts.labels import A, D, I
 from stratalog.kernels import memory
 

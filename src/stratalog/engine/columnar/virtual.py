@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stratalog.engine.columnar.batch import ColumnarBatch
-from stratalog.engine.columnar.closures.closure import (
+from stratalog.closure.closure import (
     GAINED,
     KEPT,
     LOST,
     Closure,
     TooLargeError,
 )
-from stratalog.engine.columnar.closures.edges import Columns
+from stratalog.closure.edges import Columns
+from stratalog.engine.columnar.batch import ColumnarBatch
 from stratalog.engine.columnar.edge_rows import EdgeRows, turned
 from stratalog.engine.columnar.relation import NONE, Ids, Relation
 from stratalog.engine.columnar.view import CHANGED, SETTLED, View
-from stratalog.facts.closing import Closing, Side
 from stratalog.facts.engine import Reclosed
 from stratalog.facts.labels import E, I, X
+from stratalog.facts.scheme_spec import Closing, Side
 from stratalog.facts.sets import FactSet
 from stratalog.kernels.preparation import work_time
 from stratalog.lang.syntax import Predicate

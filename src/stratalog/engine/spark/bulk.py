@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stratalog.engine.columnar.closures.closure import GAINED, TooLargeError
+from stratalog.closure.closure import GAINED, TooLargeError
+from stratalog.closure.packed_pairs import NO_WORDS, Words, packed, unpacked
 from stratalog.engine.spark.batch import NOTHING, SparkBatch
 from stratalog.engine.spark.cuts import Written
 from stratalog.engine.spark.enclosure import Enclosure
@@ -18,9 +19,8 @@ from stratalog.engine.spark.reading import Reader
 from stratalog.engine.spark.rooms import closure_budget, most_edges
 from stratalog.engine.spark.segments import NARROWEST, Key
 from stratalog.engine.spark.side_edges import directed
-from stratalog.engine.spark.words import NO_WORDS, Words, packed, unpacked
-from stratalog.facts.closing import Closing, Side
 from stratalog.facts.labels import I
+from stratalog.facts.scheme_spec import Closing, Side
 from stratalog.facts.sets import Over
 from stratalog.kernels.sizes import sized
 from stratalog.lang.syntax import Predicate

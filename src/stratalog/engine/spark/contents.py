@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from stratalog.engine.columnar.closures.closure import TooLargeError
+from stratalog.closure.closure import TooLargeError
 from stratalog.engine.spark.batch import SparkBatch
 from stratalog.engine.spark.deriving import Deriving
 from stratalog.engine.spark.facts import Facts, ids
@@ -21,13 +21,13 @@ from stratalog.engine.spark.rules.sources import Source
 from stratalog.engine.spark.segments import width_of
 from stratalog.engine.spark.session import Work
 from stratalog.facts.labels import I
-from stratalog.facts.limits import Limits
 from stratalog.facts.sets import FactSet
 from stratalog.facts.terms import Terms
 from stratalog.kernels.sizes import sized
 from stratalog.lang.syntax import Predicate
 from stratalog.plan.delta import Role, Version
 from stratalog.plan.rules import PlannedRule
+from stratalog.runtime.limits import Limits
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from stratalog.engine.columnar.closures.closure import GAINED, KEPT, Closure
-from stratalog.engine.columnar.relation import Ids
-from stratalog.engine.spark.words import (
+from stratalog.closure.closure import GAINED, KEPT, Closure
+from stratalog.closure.packed_pairs import (
     NO_PAIRS,
     NO_WORDS,
     Mask,
@@ -19,6 +18,7 @@ from stratalog.engine.spark.words import (
     replaced,
     unpacked,
 )
+from stratalog.engine.columnar.relation import Ids
 from stratalog.lang.syntax import Predicate
 
 PRESENT = KEPT | GAINED

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stratalog.closure.closure import GAINED, LOST, TooLargeError
+from stratalog.closure.packed_pairs import NO_WORDS, Mask, Pairs, Words, packed, unpacked
 from stratalog.engine.columnar.batch import ColumnarBatch
-from stratalog.engine.columnar.closures.closure import GAINED, LOST, TooLargeError
 from stratalog.engine.spark.batch import NOTHING, SparkBatch
 from stratalog.engine.spark.bulk import Bulk
 from stratalog.engine.spark.enclosure import PRESENT, Enclosure
 from stratalog.engine.spark.rooms import closure_budget, most_edges
-from stratalog.engine.spark.words import NO_WORDS, Mask, Pairs, Words, packed, unpacked
 from stratalog.facts.labels import I, X
 from stratalog.facts.sets import FactSet, Over
 from stratalog.lang.syntax import Predicate

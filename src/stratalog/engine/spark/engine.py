@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from stratalog.engine.columnar.batch import ColumnarBatch
 from stratalog.engine.columnar.components import connections
-from stratalog.engine.columnar.costs import Costs
 from stratalog.engine.columnar.planned import RuleIndex, rule_text
 from stratalog.engine.columnar.settle import settle as settle_rows
+from stratalog.engine.shared.costs import Costs
 from stratalog.engine.spark.backward import Backward
 from stratalog.engine.spark.batch import NOTHING, SparkBatch, in_use
 from stratalog.engine.spark.bulk import Bulk
@@ -35,16 +35,16 @@ from stratalog.engine.spark.settle import (
     scanned,
     with_rows,
 )
-from stratalog.facts.closing import Closing
 from stratalog.facts.counts import Count
 from stratalog.facts.engine import Bodies, BudgetSpentError, Reclosed, Regrouped
-from stratalog.facts.limits import Limits
+from stratalog.facts.scheme_spec import Closing
 from stratalog.facts.sets import Batch, FactSet, Label
 from stratalog.facts.terms import Terms
 from stratalog.kernels.sizes import sized
 from stratalog.lang.syntax import Predicate
 from stratalog.plan.delta import Role, Version
 from stratalog.plan.rules import PlannedRule
+from stratalog.runtime.limits import Limits
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

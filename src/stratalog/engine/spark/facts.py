@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from stratalog.engine.columnar.expressions import distinct_rows
-from stratalog.engine.columnar.membership import Sets
+from stratalog.engine.shared.set_tables import Sets
 from stratalog.engine.spark.cuts import Written
 from stratalog.engine.spark.overlay import Mask, States
 from stratalog.engine.spark.segments import (
@@ -25,6 +24,7 @@ from stratalog.engine.spark.segments import (
     width_of,
 )
 from stratalog.engine.spark.spool import Spool
+from stratalog.engine.values.expressions import distinct_rows
 from stratalog.facts.labels import E
 from stratalog.facts.sets import FactSet
 from stratalog.kernels.sizes import sized

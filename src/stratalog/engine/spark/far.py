@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from stratalog.closure.packed_pairs import Words, packed
 from stratalog.engine.spark.batch import NOTHING, SparkBatch, in_use
 from stratalog.engine.spark.cuts import Written
 from stratalog.engine.spark.deriving import Change
 from stratalog.engine.spark.facts import ids
 from stratalog.engine.spark.reading import Reader, deltas
 from stratalog.engine.spark.rooms import most_edges
-from stratalog.engine.spark.words import Words, packed
 from stratalog.facts.labels import I, S, X
 from stratalog.facts.sets import FactSet, Over
-from stratalog.kernels import components
+from stratalog.kernels.closure import union_find
 from stratalog.lang.syntax import Atom, Predicate, Variable
 from stratalog.plan.delta import Version
 from stratalog.plan.rules import PlannedRule
@@ -172,7 +172,7 @@ def list_spokes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     constants, numbers = np.unique(np.concatenate(pairs), return_inverse=True)
     parents = np.arange(constants.size)
     edges = numbers.astype(np.int64).reshape(2, -1)
-    components.link(parents, edges)  # a kernel
+    union_find.link(parents, edges)  # a kernel
     yield pa.record_batch([pa.array(constants), pa.array(constants[parents])], schema=SCHEMA)
 
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stratalog.engine.columnar.closures.closure import KEPT, LOST
+from stratalog.closure.closure import KEPT, LOST
+from stratalog.closure.packed_pairs import NO_WORDS, Mask, Words, among, packed, unpacked
 from stratalog.engine.columnar.relation import Ids
 from stratalog.engine.spark.enclosure import Enclosure
 from stratalog.engine.spark.side_edges import SideEdges, directed
-from stratalog.engine.spark.words import NO_WORDS, Mask, Words, among, packed, unpacked
-from stratalog.facts.closing import Closing, Side
+from stratalog.facts.scheme_spec import Closing, Side
 from stratalog.lang.syntax import Predicate
 
 

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from stratalog.closure.closure import GAINED, LOST, TooLargeError
+from stratalog.closure.packed_pairs import NO_WORDS, Mask, Words, packed
 from stratalog.engine.columnar.batch import ColumnarBatch
-from stratalog.engine.columnar.closures.closure import GAINED, LOST, TooLargeError
 from stratalog.engine.columnar.relation import NONE, Ids, Relation
 from stratalog.engine.spark.batch import SparkBatch
 from stratalog.engine.spark.bulk import Bulk
 from stratalog.engine.spark.held import Held
 from stratalog.engine.spark.overlay import ABSENT, UNTOLD
 from stratalog.engine.spark.rooms import closure_budget, most_edges
-from stratalog.engine.spark.words import NO_WORDS, Mask, Words, packed
-from stratalog.facts.closing import Closing, Side
 from stratalog.facts.engine import Reclosed
 from stratalog.facts.labels import A, D, E, I, X
+from stratalog.facts.scheme_spec import Closing, Side
 from stratalog.facts.sets import Over
 from stratalog.lang.syntax import Predicate
 

@@ -18,11 +18,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from stratalog.engine.columnar.closures.closure import GAINED, Closure
+from stratalog.closure.closure import GAINED, Closure
+from stratalog.closure.packed_pairs import NO_PAIRS, Pairs, Words, unpacked
 from stratalog.engine.columnar.relation import Ids
 from stratalog.engine.spark.enclosure import Enclosure
-from stratalog.engine.spark.words import NO_PAIRS, Pairs, Words, unpacked
-from stratalog.kernels import closure_read
+from stratalog.kernels.closure import read as closure_read
 from stratalog.kernels.sizes import sized
 from stratalog.spark import map_in_arrow
 

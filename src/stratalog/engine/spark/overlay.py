@@ -19,10 +19,10 @@ from stratalog.engine.columnar.engine import ColumnarEngine
 from stratalog.engine.columnar.relation import Ids, Relation
 from stratalog.facts.counts import Count
 from stratalog.facts.labels import I
-from stratalog.facts.limits import Limits
 from stratalog.facts.sets import FactSet
 from stratalog.facts.terms import Terms
 from stratalog.lang.syntax import Predicate
+from stratalog.runtime.limits import Limits
 
 Words = npt.NDArray[np.int16]
 Integers = npt.NDArray[np.int64]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stratalog.engine.columnar.closures.closure import BUDGET
+from stratalog.closure.closure import BUDGET
 from stratalog.spark.settings import bytes_of
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from stratalog.engine.columnar.relation import too_many_derivations
 from stratalog.errors import EngineError, StratalogError
 from stratalog.facts.engine import BudgetSpentError
-from stratalog.facts.limits import Limits
 from stratalog.kernels.sizes import sized
+from stratalog.runtime.limits import Limits
 from stratalog.spark import internals
 from stratalog.spark.arrow import from_arrow
 from stratalog.spark.failures import translate

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stratalog.engine.spark.words import (
+from stratalog.closure.packed_pairs import (
     NO_WORDS,
     Mask,
     Words,
@@ -18,7 +18,7 @@ from stratalog.engine.spark.words import (
     turned,
     unpacked,
 )
-from stratalog.facts.closing import Closing, Side
+from stratalog.facts.scheme_spec import Closing, Side
 
 
 def directed(words: Words, side: Side | None) -> Words:

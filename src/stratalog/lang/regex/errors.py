@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stratalog.lang.builtins_values import ExpressionError
+from stratalog.lang.builtins.values import ExpressionError
 
 
 class RegexError(ExpressionError):

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import stratalog
-from stratalog.engine.columnar.closures.closure import TooLargeError
+from stratalog.closure.closure import TooLargeError
 from stratalog.engine.spark import bulk, engine
 from stratalog.engine.spark.far import contracted
 from stratalog.engine.spark.fetching import Fetching

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stratalog.closure.packed_pairs import packed, replaced, turned, unpacked
 from stratalog.engine.spark.side_edges import SideEdges, directed
-from stratalog.engine.spark.words import packed, replaced, turned, unpacked
-from stratalog.facts.closing import Closing, Side
+from stratalog.facts.scheme_spec import Closing, Side
 from stratalog.lang.syntax import Predicate
 
 Pair = tuple[int, int]

@@ -13,15 +13,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stratalog.engine.columnar.expressions import ERROR, Evaluator
-from stratalog.engine.columnar.grouping import reduce_groups
-from stratalog.facts.limits import Limits
+from stratalog.engine.values.expressions import ERROR, Evaluator
+from stratalog.engine.values.grouping import reduce_groups
 from stratalog.facts.terms import Terms
 from stratalog.kernels.sizes import sized
 from stratalog.lang.syntax import Argument, Bind, Filter, Variable
 from stratalog.lang.terms import Term
 from stratalog.plan.lower import expression_variables
 from stratalog.plan.rules import Grouping
+from stratalog.runtime.limits import Limits
 
 Ids = npt.NDArray[np.uint32]
 Counts = npt.NDArray[np.int64]

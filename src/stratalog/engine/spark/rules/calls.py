@@ -17,11 +17,11 @@ from stratalog.engine.spark.rules.statements import Statements
 from stratalog.engine.spark.rules.tables import Tabled
 from stratalog.engine.spark.rules.units import needs_driver, results_of, unit_of
 from stratalog.engine.spark.rules.views import Views
-from stratalog.facts.limits import Limits
 from stratalog.kernels.sizes import sized
 from stratalog.lang.syntax import Argument, Predicate
 from stratalog.plan.delta import Version
 from stratalog.plan.lower import variables_of
+from stratalog.runtime.limits import Limits
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

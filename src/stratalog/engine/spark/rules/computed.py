@@ -22,8 +22,8 @@ from stratalog.engine.spark.rules.slices import AT_ONCE, collected, sliced
 from stratalog.engine.spark.rules.statements import Statements
 from stratalog.engine.spark.rules.units import Unit, results_of
 from stratalog.engine.spark.rules.views import Views, local_frame
-from stratalog.facts.limits import Limits
 from stratalog.plan.rules import Grouping
+from stratalog.runtime.limits import Limits
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

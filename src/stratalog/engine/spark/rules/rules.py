@@ -11,12 +11,12 @@ from stratalog.engine.spark.rules.calls import Tools, calling
 from stratalog.engine.spark.rules.groups import Groups, groups
 from stratalog.engine.spark.rules.sources import Reading, Sizes, Sources
 from stratalog.engine.spark.rules.tables import Tabled
-from stratalog.facts.limits import Limits
 from stratalog.facts.terms import Terms
 from stratalog.lang.syntax import Predicate
 from stratalog.lang.terms import Term
 from stratalog.plan.delta import Version
 from stratalog.plan.rules import PlannedRule
+from stratalog.runtime.limits import Limits
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

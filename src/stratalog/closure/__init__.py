@@ -1,0 +1,1 @@
+"""Closures of binary relations that are never spelled out, for both engines."""

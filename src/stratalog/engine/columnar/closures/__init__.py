@@ -1,1 +1,0 @@
-"""Closures of binary relations that are never spelled out."""

@@ -1,0 +1,1 @@
+"""What engines have in common."""

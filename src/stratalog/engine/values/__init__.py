@@ -1,0 +1,1 @@
+"""Expressions and aggregates over columns of ids, for both engines."""

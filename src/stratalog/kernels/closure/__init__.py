@@ -1,0 +1,1 @@
+"""Closures in arrays: made, changed, read."""

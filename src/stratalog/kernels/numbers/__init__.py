@@ -1,0 +1,1 @@
+"""Numbers grouped, added and written."""

@@ -1,0 +1,1 @@
+"""Rules as plans: the interpreter and its steps."""

@@ -1,0 +1,1 @@
+"""Facts in arrays: found, inserted, marked, counted."""

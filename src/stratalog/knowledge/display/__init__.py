@@ -1,0 +1,1 @@
+"""Progress and tables, for people."""

@@ -1,0 +1,1 @@
+"""Knowledge bases in stores: saved, opened, checked."""

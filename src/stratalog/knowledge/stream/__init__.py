@@ -1,0 +1,1 @@
+"""Streams: batches of a change feed that a store follows."""

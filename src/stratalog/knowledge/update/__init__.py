@@ -1,0 +1,1 @@
+"""Updates: from a request to what it has changed."""

@@ -1,0 +1,1 @@
+"""Values of constants: read, compared, written."""
