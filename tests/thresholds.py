@@ -14,11 +14,11 @@ from stratalog.engine.columnar import joins, planned, saturate
 from stratalog.engine.columnar import path_joins as bulk
 
 LOW = (
-    (planned, "LARGE", 2),  # facts of a delta that need not be read first
-    (bulk, "LEAST", 2),  # facts to start from that follow paths
-    (bulk, "FEW", 2),
-    (saturate, "FEW", 2),
-    (joins, "EXPECTED", 2),
+    (planned, "LARGE_DELTA_ROWS", 2),  # facts of a delta that need not be read first
+    (bulk, "MIN_BULK_ROWS", 2),  # facts to start from that follow paths
+    (bulk, "MIN_STARTS_PER_THREAD", 2),
+    (saturate, "MIN_SEEDS_PER_THREAD", 2),
+    (joins, "MIN_EXPECTED_ROWS", 2),
 )
 
 

@@ -27,7 +27,7 @@ PAIRS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=14)
 @contextmanager
 def bulk_always(kind):
     """Let every path be followed in bulk; `kind` says how its hops after the first are read."""
-    survey = bulk.Bulk._survey
+    survey = bulk.PathJoins._survey
 
     def forced(self, planned, path):
         _, laid_out = survey(self, planned, path)
@@ -35,7 +35,7 @@ def bulk_always(kind):
         kinds = [i == 0 or hop.atom == delta or kind == "laid out" for i, hop in enumerate(path)]
         return 0.0, laid_out if kind == "as estimated" else kinds
 
-    with patch.object(bulk, "LEAST", 1), patch.object(bulk.Bulk, "_survey", forced):
+    with patch.object(bulk, "MIN_BULK_ROWS", 1), patch.object(bulk.PathJoins, "_survey", forced):
         yield
 
 
@@ -121,7 +121,7 @@ def test_which_recursion_passes_a_variable_through(text, passes):
 
 @pytest.mark.skipif(TINY, reason="no delta is small then")
 def test_bulk_is_left_alone_for_small_deltas():
-    with patch.object(bulk.Bulk, "run", side_effect=AssertionError):
+    with patch.object(bulk.PathJoins, "run", side_effect=AssertionError):
         stratalog.materialise("h(?x, ?z) :- p(?x, ?y), p(?y, ?z) .", {"p": [(1, 2), (2, 3)]})
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import stratalog as sl
 from stratalog.knowledge.stream.batches import Progress
 from stratalog.knowledge.update import apply as updating
-from stratalog.knowledge.update.request import Wish
+from stratalog.knowledge.update.request import UpdateRequest
 
 STREAM = "0f6c1a2b-1111-4222-8333-444455556666"
 EDGES = [(i, i + 1) for i in range(6)] + [(6, 2)]
@@ -89,7 +89,7 @@ def make(name: str, path: Path) -> None:
     if name == "streams":
         schemas = {"q/1": [["c0", "integer"]]}
         told = Progress(0, str(path.parent / "elsewhere"), "00112233445566aa", schemas)
-        updating.run(kb, Wish({"q": [(5,)]}), lambda _: {STREAM: told.saved()})
+        updating.run(kb, UpdateRequest({"q": [(5,)]}), lambda _: {STREAM: told.saved()})
     else:
         first = next(iter(kind.facts), None)
         gone = {first: kind.facts[first][:1]} if first else {"<http://e/q>": []}

@@ -40,7 +40,7 @@ HERE = Path(__file__).parent
 PROGRAMS = sorted(HERE.glob("**/*.dlog"))
 UPDATED = [path for path in PROGRAMS if (path.with_suffix("") / "after").is_dir()]
 ALGORITHMS = ("auto", "counting", "dred", "dred-c", "bf", "bf-c", "rematerialise")
-SIZES = pytest.mark.parametrize("large", [planned.LARGE, 1], ids=["usual", "all_large"])
+SIZES = pytest.mark.parametrize("large", [planned.LARGE_DELTA_ROWS, 1], ids=["usual", "all_large"])
 ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 PLAIN = re.compile(r"[+-]?[0-9.]+(E[+-]?[0-9]+)?|true|false")
 
@@ -118,7 +118,7 @@ def test_golden(path: Path, engine: str):
 @pytest.mark.parametrize("path", UPDATED, ids=lambda path: path.stem)
 def test_golden_updates(path: Path, engine: str, large: int, monkeypatch: pytest.MonkeyPatch):
     """Also with rules planned as for large deltas, however few facts these programs have."""
-    monkeypatch.setattr(planned, "LARGE", large)
+    monkeypatch.setattr(planned, "LARGE_DELTA_ROWS", large)
     for algorithm in ALGORITHMS:
         kb = materialise(path, files(path, "facts"), engine)
         assert relations(kb) == expected(path.with_suffix("") / "expected")

@@ -230,7 +230,7 @@ class Living:
         for module, name, value in (
             (commit, "_FEW_ROWS", 0),
             (commit, "_FEW_DELTAS", 2),
-            (auto, "LEAST", 0.0 if self._life.has_store else auto.LEAST),
+            (auto, "MIN_TRIAL_SECONDS", 0.0 if self._life.has_store else auto.MIN_TRIAL_SECONDS),
         ):
             self._patches.enter_context(patch.object(module, name, value))
         return self

@@ -18,7 +18,7 @@ BUDGETS = st.sampled_from((0, 5, 20, 50, 100, 200, 1000, 10_000))
 
 def chooser(work: int) -> histories.Wrap:
     """Return what lets `auto` choose, each algorithm with a first budget of so much work."""
-    cost = work / auto.WORK_PER_SECOND / auto.BUDGET
+    cost = work / auto.WORK_PER_SECOND / auto.FIRST_TRIAL_SHARE
     choice = auto.Auto(lambda _: cost)
 
     def maintain(engine: Any, stratum: Any, changes: Any) -> Any:
@@ -31,5 +31,5 @@ def chooser(work: int) -> histories.Wrap:
 @settings(max_examples=max(1, settings().max_examples // SHARE))
 def test_a_stopped_algorithm_leaves_nothing_behind(engine: str, made: updates.Random, work: int):
     history = judged(made)
-    with patch.object(auto, "LEAST", 0.0):
+    with patch.object(auto, "MIN_TRIAL_SECONDS", 0.0):
         histories.run(history, histories.MIXED, engine, chooser(work))

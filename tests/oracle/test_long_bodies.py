@@ -89,7 +89,7 @@ def history(seed: int) -> histories.History:
 
 @pytest.mark.parametrize("seed", PROGRAMS)
 def test_rules_with_many_atoms_are_maintained(seed: int, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(planned, "LARGE", 1 if seed % 2 else planned.LARGE)
+    monkeypatch.setattr(planned, "LARGE_DELTA_ROWS", 1 if seed % 2 else planned.LARGE_DELTA_ROWS)
     made = history(seed)
     try:
         made.judge_all()

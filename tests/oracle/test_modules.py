@@ -53,7 +53,7 @@ def test_an_algorithm_with_modules_that_is_stopped_leaves_nothing_behind(
 ):
     history = judged(made, modules=modules)
     choose = chooser(work)
-    with patch.object(auto, "LEAST", 0.0):
+    with patch.object(auto, "MIN_TRIAL_SECONDS", 0.0):
         histories.run(history, histories.MIXED, engine, lambda m: or_by(choose(m)))
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from stratalog.closure.edges import Columns
 from stratalog.closure.nodes import Ids, grown
-from stratalog.closure.representation import EdgeKind, Form
+from stratalog.closure.representation import EdgeKind, Representation
 from stratalog.kernels.closure import edges as closure_edges
 from stratalog.kernels.closure import read as closure_read
 from stratalog.kernels.closure import rows as closure_rows
@@ -26,7 +26,7 @@ WORK = sized(1 << 27, 16)  # words added to rows per call of a kernel: a fifth o
 EASE = sized(0, 12)  # words by which rows seem longer than they are, so that short ones are runs
 
 
-class Rows(Form):
+class BitRows(Representation):
     """The closure of a directed graph."""
 
     def __init__(
@@ -45,9 +45,9 @@ class Rows(Form):
         self._state[closure_store.EASE] = EASE
         self.describe()
 
-    def renewed(self) -> Rows:
+    def renewed(self) -> BitRows:
         """Return the same closure with columns in the order of the present edges."""
-        new = Rows(self.kinds, self.budget, self.descriptor)
+        new = BitRows(self.kinds, self.budget, self.descriptor)
         new.change([_NO_EDGES] * len(self.kinds), self.spell_edges())
         new.commit()
         return new

@@ -16,7 +16,7 @@ from stratalog.kernels.closure import read as closure_read
 Columns = tuple[Ids, Ids]
 
 
-class FrozenPairs(Sequence[Ids]):
+class ChangedPairs(Sequence[Ids]):
     """Both columns of some pairs; they are listed when the first of them is read."""
 
     def __init__(
@@ -34,9 +34,9 @@ class FrozenPairs(Sequence[Ids]):
         self._is_turned = False
         self.size = size
 
-    def turned(self) -> FrozenPairs:
+    def turned(self) -> ChangedPairs:
         """Return the pairs with both columns exchanged."""
-        other = FrozenPairs(self._descriptor, self._kept_alive, self._regions, self.size)
+        other = ChangedPairs(self._descriptor, self._kept_alive, self._regions, self.size)
         other._is_turned = not self._is_turned
         return other
 

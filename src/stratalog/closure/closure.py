@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from stratalog.closure.bit_rows import Rows
-from stratalog.closure.change import FrozenPairs
+from stratalog.closure.bit_rows import BitRows
+from stratalog.closure.change import ChangedPairs
 from stratalog.closure.components import Components
 from stratalog.closure.edges import Columns
 from stratalog.closure.nodes import Ids
@@ -25,7 +25,7 @@ from stratalog.kernels.sizes import sized
 
 __all__ = ["GAINED", "KEPT", "LOST", "Closure", "TooLargeError"]
 
-BUDGET = sized(1 << 30, 1 << 12)  # bytes of rows
+BUDGET_BYTES = sized(1 << 30, 1 << 12)  # bytes of rows
 BLOCK = sized(1 << 22, 5)  # pairs that are listed at once
 ALL = LOST | KEPT | GAINED
 
@@ -41,17 +41,17 @@ class Closure:
     """All pairs of a closure in two versions; edges change the one that is called `after`."""
 
     def __init__(
-        self, *, symmetric: bool = False, linear: bool = False, budget: int = BUDGET
+        self, *, symmetric: bool = False, linear: bool = False, budget: int = BUDGET_BYTES
     ) -> None:
         self._budget = budget
         self._is_linear = linear
         self._log: list[Change] = []
-        self._forward: Rows | Components
-        self._backward: Rows | Components | None = None
+        self._forward: BitRows | Components
+        self._backward: BitRows | Components | None = None
         if symmetric:
             self._forward = self._backward = Components(budget)
         else:
-            self._forward = Rows(_SEEDS_AND_STEPS if linear else _PLAIN, budget)
+            self._forward = BitRows(_SEEDS_AND_STEPS if linear else _PLAIN, budget)
 
     @property
     def descriptor(self) -> npt.NDArray[np.int64]:
@@ -165,7 +165,7 @@ class Closure:
         closure_read.closure_scan(self.descriptor, regions, state, sources, targets, 0, count)
         return sources, targets
 
-    def frozen(self, regions: int) -> FrozenPairs:
+    def frozen(self, regions: int) -> ChangedPairs:
         """Return the pairs that were lost, gained or both, whatever changes later."""
         return self._forward.frozen(regions, self.size(regions))
 
@@ -187,12 +187,12 @@ class Closure:
         """Return which of some second constants, and the first one, for all pairs of theirs."""
         return _list_pairs(self.backward_descriptor, targets, regions)
 
-    def _forms(self) -> list[Rows | Components]:
+    def _forms(self) -> list[BitRows | Components]:
         if self._backward is None or self._backward is self._forward:
             return [self._forward]
         return [self._forward, self._backward]
 
-    def _reverse(self) -> Rows | Components:
+    def _reverse(self) -> BitRows | Components:
         """Return the closure with first and second constants exchanged, made when first needed."""
         if self._backward is None:
             lost, gained = _sum_up(self._log)
@@ -205,7 +205,7 @@ class Closure:
                 if lost
                 else edges
             )
-            reverse = Rows(_REVERSED if self._is_linear else _PLAIN, self._budget)
+            reverse = BitRows(_REVERSED if self._is_linear else _PLAIN, self._budget)
             reverse.change([_NO_EDGES] * len(edges), _turned(before))
             reverse.commit()
             if lost:
@@ -214,7 +214,7 @@ class Closure:
         return self._backward
 
 
-def _settled(form: Rows | Components) -> Rows | Components:
+def _settled(form: BitRows | Components) -> BitRows | Components:
     """Commit a form; return it, or one made anew where that is due and not too large."""
     form.commit()
     if not form.is_stale:

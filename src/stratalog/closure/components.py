@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from stratalog.closure.edges import Columns
 from stratalog.closure.nodes import Ids, grown
-from stratalog.closure.representation import EdgeKind, Form
+from stratalog.closure.representation import EdgeKind, Representation
 from stratalog.kernels.closure import components as closure_components
 from stratalog.kernels.closure import read as closure_read
 from stratalog.kernels.closure import versions as closure_store
@@ -19,7 +19,7 @@ _KINDS = (EdgeKind(0, 0),)
 _NO_EDGES: Columns = np.empty(0, np.uint32), np.empty(0, np.uint32)
 
 
-class Components(Form):
+class Components(Representation):
     """The symmetric closure of a graph."""
 
     def __init__(self, budget: int, descriptor: npt.NDArray[np.int64] | None = None) -> None:

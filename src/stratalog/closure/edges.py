@@ -15,7 +15,7 @@ from stratalog.kernels.sizes import sized
 Columns = tuple[Ids, Ids]
 ListArrays = tuple[npt.NDArray[np.int64], Ids, Ids]
 
-LEAST = sized(256, 8)
+MIN_LIST_SLOTS = sized(256, 8)
 
 
 class Lists:
@@ -68,7 +68,7 @@ class Lists:
     def _move(self, wanted: int) -> None:
         """Leave out what lists have left behind, and make room for at least some more."""
         live = int(self._size.sum(dtype=np.int64))
-        pool = np.empty(2 * live + 4 * wanted + LEAST, np.uint32)
+        pool = np.empty(2 * live + 4 * wanted + MIN_LIST_SLOTS, np.uint32)
         self._used = closure_edges.move_lists(self._begin, self._size, self._room, self._pool, pool)
         self._pool = pool
 

@@ -13,7 +13,7 @@ from stratalog.kernels.sizes import sized
 Ids = npt.NDArray[np.uint32]
 Array = TypeVar("Array", bound=npt.NDArray[Any])
 
-LEAST = sized(64, 2)
+MIN_TABLE_SLOTS = sized(64, 2)
 
 
 def grown(array: Array, size: int, fill: int = 0) -> Array:
@@ -32,9 +32,9 @@ class Nodes:
 
     def __init__(self, roles: int) -> None:
         self.size = 0
-        self.constants: Ids = np.empty(LEAST, np.uint32)
-        self.roles: npt.NDArray[np.uint8] = np.zeros(LEAST, np.uint8)
-        self.tables = [np.zeros(2 * LEAST, np.uint64) for _ in range(roles)]
+        self.constants: Ids = np.empty(MIN_TABLE_SLOTS, np.uint32)
+        self.roles: npt.NDArray[np.uint8] = np.zeros(MIN_TABLE_SLOTS, np.uint8)
+        self.tables = [np.zeros(2 * MIN_TABLE_SLOTS, np.uint64) for _ in range(roles)]
         self._entries = [0] * roles
 
     @property

@@ -18,7 +18,7 @@ NO_PAIRS: Pairs = np.empty(0, np.uint32), np.empty(0, np.uint32)
 BITS = np.uint64(32)
 
 
-def packed(pairs: Sequence[Ids]) -> Words:
+def pack(pairs: Sequence[Ids]) -> Words:
     """Return pairs as words."""
     first, second = pairs
     words: Words = np.asarray(first).astype(np.uint64) << BITS | np.asarray(second)
@@ -30,12 +30,12 @@ def unpacked(words: Words) -> Pairs:
     return (words >> BITS).astype(np.uint32), words.astype(np.uint32)
 
 
-def turned(words: Words) -> Words:
+def swap(words: Words) -> Words:
     """Return pairs with both constants exchanged, in the order given."""
     return words >> BITS | words << BITS
 
 
-def among(known: Words, words: Words) -> Mask:
+def is_among(known: Words, words: Words) -> Mask:
     """Return which words are among known ones, which are sorted."""
     if not known.size:
         return np.zeros(words.size, np.bool_)
@@ -54,7 +54,7 @@ def firsts_among(known: Words, constants: Ids) -> Mask:
     return found
 
 
-def replaced(known: Words, gone: Words, come: Words) -> Words:
+def replace(known: Words, gone: Words, come: Words) -> Words:
     """Return known words without some of them and with others; all are sorted."""
     left = np.delete(known, np.searchsorted(known, gone)) if gone.size else known
     return np.insert(left, np.searchsorted(left, come), come) if come.size else left

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stratalog.closure.change import FrozenPairs
+from stratalog.closure.change import ChangedPairs
 from stratalog.closure.edges import Columns, Edges
 from stratalog.closure.nodes import Ids, Nodes, grown
 from stratalog.kernels.arrays import zeros
@@ -40,7 +40,7 @@ class EdgeKind:
     is_counted: bool = True
 
 
-class Form(ABC):
+class Representation(ABC):
     """Nodes, edges, and the rows of nodes before and after."""
 
     def __init__(
@@ -200,7 +200,7 @@ class Form(ABC):
         kept = before - self._lost
         return self._lost, kept, int(self._state[closure_store.PAIRS_AFTER]) - kept
 
-    def frozen(self, regions: int, size: int) -> FrozenPairs:
+    def frozen(self, regions: int, size: int) -> ChangedPairs:
         """Return the pairs of changed nodes that are in some regions, whatever changes later."""
         changed = self._changed[: int(self._state[closure_store.N_CHANGED])]
         versions = self._before[changed], self._after[changed]
@@ -222,7 +222,7 @@ class Form(ABC):
         ):
             d[at] = array.ctypes.data
         kept += [rows, *numbers, constants, places, *self._freeze_nodes(d, changed)]
-        return FrozenPairs(d, kept, regions, size)
+        return ChangedPairs(d, kept, regions, size)
 
     @abstractmethod
     def _freeze_nodes(self, d: npt.NDArray[np.int64], changed: Ids) -> list[npt.NDArray[Any]]:

@@ -14,7 +14,7 @@ from math import inf
 from typing import NamedTuple, Protocol, TypeVar
 
 from stratalog.facts.counts import Count
-from stratalog.facts.scheme_spec import Closing
+from stratalog.facts.scheme_spec import ClosureSpec
 from stratalog.facts.sets import Batch, FactSet, Label
 from stratalog.lang.syntax import Predicate
 
@@ -130,18 +130,18 @@ class Engine(Protocol[RuleT_contra]):
     def enclosed(self, facts: Batch) -> Batch | None:
         """Return those of the facts that are in the closure of their relation, None if not kept."""
 
-    def hold(self, closing: Closing, edges: Batch) -> bool:
+    def hold(self, closing: ClosureSpec, edges: Batch) -> bool:
         """Hold relations as one closure of these facts, whose pairs are all marked I.
 
         The facts themselves keep their counts, and the mark E. False means that the engine cannot,
         or not one so large: nothing has changed then.
         """
 
-    def holds(self, closing: Closing) -> bool:
+    def holds(self, closing: ClosureSpec) -> bool:
         """Return whether relations are held as a closure; an engine may make it, if it was not."""
 
     def reclose(
-        self, closing: Closing, touched: Batch, lost: Batch, gained: Batch
+        self, closing: ClosureSpec, touched: Batch, lost: Batch, gained: Batch
     ) -> Reclosed | None:
         """Let a closure that is held follow its edges: those touched facts whose C_nr is above 0.
 
@@ -247,17 +247,17 @@ class WithoutClosures:
     def enclosed(self, facts: Batch) -> None:
         """Return None."""
 
-    def hold(self, closing: Closing, edges: Batch) -> bool:  # noqa: ARG002
+    def hold(self, closing: ClosureSpec, edges: Batch) -> bool:  # noqa: ARG002
         """Return False."""
         return False
 
-    def holds(self, closing: Closing) -> bool:  # noqa: ARG002
+    def holds(self, closing: ClosureSpec) -> bool:  # noqa: ARG002
         """Return False."""
         return False
 
     def reclose(
         self,
-        closing: Closing,
+        closing: ClosureSpec,
         touched: Batch,
         lost: Batch,
         gained: Batch,

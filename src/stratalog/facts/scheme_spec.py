@@ -8,7 +8,7 @@ from stratalog.lang.syntax import Predicate
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ClosureSide:
     """A binary relation, read as it is or with both columns exchanged."""
 
     predicate: Predicate
@@ -16,7 +16,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Closing:
+class ClosureSpec:
     """Relations that are all the same one up to their direction: the closure of their edges.
 
     Edges are the facts that hold without the module. They lead from fact to fact: the closure is
@@ -25,11 +25,11 @@ class Closing:
     the closure if steps lead from x to some y, in any number, and (y, z) is an edge.
     """
 
-    sides: tuple[Side, ...]
+    sides: tuple[ClosureSide, ...]
     is_symmetric: bool = False
     has_sources: bool = False  # each first constant is related to itself
     has_targets: bool = False
-    steps: Side | None = None
+    steps: ClosureSide | None = None
     is_plain: bool = field(default=False, compare=False)  # by 000's modules alone: X marks edges
     rule: int = field(default=-1, compare=False)  # the index of the one that it is accounted for as
 

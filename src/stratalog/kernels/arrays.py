@@ -15,14 +15,14 @@ import numpy.typing as npt
 from stratalog.kernels.sizes import sized
 
 PAGE = 1 << 21  # bytes of a huge page
-LEAST = sized(1 << 20, 1 << 10)  # bytes of an array for which one is worth having
+MIN_HUGE_BYTES = sized(1 << 20, 1 << 10)  # bytes of an array for which one is worth having
 HUGE = getattr(mmap, "MADV_HUGEPAGE", None)  # what Linux calls them
 
 
 def zeros(size: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """Return an array of zeros, which takes no memory before it is written to."""
     nbytes = size * np.dtype(dtype).itemsize
-    if nbytes < LEAST or HUGE is None:
+    if nbytes < MIN_HUGE_BYTES or HUGE is None:
         return np.zeros(size, dtype)
     try:
         memory = mmap.mmap(-1, nbytes + 2 * PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)

@@ -15,7 +15,7 @@ from stratalog.engine.columnar.spelled import spelled, spelled_changes
 from stratalog.engine.shared.costs import RuleProfile
 from stratalog.facts.engine import Engine
 from stratalog.facts.labels import I
-from stratalog.facts.scheme_spec import Closing
+from stratalog.facts.scheme_spec import ClosureSpec
 from stratalog.facts.sets import Batch, FactSet
 from stratalog.lang.syntax import Predicate
 from stratalog.pipeline.dictionary import Dictionary
@@ -61,7 +61,7 @@ class Host(Protocol):
     ) -> None:
         """Store facts as they were saved, with what is stored already; T103 if one is twice."""
 
-    def hold(self, closing: Closing, facts: Mapping[Predicate, Saved]) -> bool:
+    def hold(self, closing: ClosureSpec, facts: Mapping[Predicate, Saved]) -> bool:
         """Hold facts as they were saved as a closure; False if unable: then `restore` them."""
 
     def read(self, predicate: Predicate, described: FactSet) -> tuple[list[Ids], int]:
@@ -157,7 +157,7 @@ class ColumnarHost:
         for predicate in sorted(predicates):
             self.engine.relation(predicate)
 
-    def hold(self, closing: Closing, facts: Mapping[Predicate, Saved]) -> bool:
+    def hold(self, closing: ClosureSpec, facts: Mapping[Predicate, Saved]) -> bool:
         edges = ColumnarBatch({})
         for predicate, saved in facts.items():
             edges = ColumnarBatch(edges.rows | self._restore_edges(predicate, saved).rows)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stratalog.facts.scheme_spec import Closing
+from stratalog.facts.scheme_spec import ClosureSpec
 from stratalog.knowledge.display.progress import Reporter
 from stratalog.knowledge.doubts import never_joining
 from stratalog.knowledge.engines import modules_for
@@ -157,7 +157,7 @@ class _Description:
                 return f"{self.name(module.predicate)} is {module.kind.value}"
         return None
 
-    def _closing(self, closing: Closing) -> str:
+    def _closing(self, closing: ClosureSpec) -> str:
         """Return what rules together say of their relations."""
         first, *others = closing.sides
         name = self.name(first.predicate)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase
 
 BYTES_PER_CELL = 12  # its number, and the least that a value takes in a table
-SMALL = 64 << 20  # bytes that are taken without asking
+MAX_UNASKED_BYTES = 64 << 20  # bytes that are taken without asking
 
 TORN = "the knowledge base was interrupted by a second Ctrl-C amid a change, and is closed"
 
@@ -61,7 +61,7 @@ class whole:  # noqa: N801  # used like a function
 def listing(kb: KnowledgeBase, predicate: Predicate) -> Iterator[None]:
     """Refuse to list facts that there is no room for, before anything is taken."""
     needed, doing = _taken(kb, predicate)
-    if needed > SMALL:
+    if needed > MAX_UNASKED_BYTES:
         _check_room(kb, needed, doing)
     with shown_briefly(), full_memory_explained(doing):
         yield

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from stratalog.engine.columnar.contents import repeated
 from stratalog.engine.reference import Entry, FactBatch, ReferenceEngine
 from stratalog.facts.labels import I
-from stratalog.facts.scheme_spec import Closing
+from stratalog.facts.scheme_spec import ClosureSpec
 from stratalog.facts.sets import Batch, FactSet
 from stratalog.knowledge.adapters import Costs, Counts, Encoded, Ids, Labels, Saved
 from stratalog.lang.syntax import Predicate
@@ -109,7 +109,7 @@ class ReferenceHost:
         if len(stored) != labels.size:
             raise repeated(predicate)
 
-    def hold(self, closing: Closing, facts: Mapping[Predicate, Saved]) -> bool:  # noqa: ARG002
+    def hold(self, closing: ClosureSpec, facts: Mapping[Predicate, Saved]) -> bool:  # noqa: ARG002
         return False
 
     def read(self, predicate: Predicate, described: FactSet) -> tuple[list[Ids], int]:

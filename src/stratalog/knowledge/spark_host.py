@@ -16,7 +16,7 @@ from stratalog.engine.spark.levels import merged_levels
 from stratalog.engine.spark.overlay import States
 from stratalog.engine.spark.settle import checked
 from stratalog.facts.labels import I
-from stratalog.facts.scheme_spec import Closing
+from stratalog.facts.scheme_spec import ClosureSpec
 from stratalog.facts.sets import Batch, FactSet
 from stratalog.knowledge.adapters import Costs, Counts, Encoded, Ids, Labels, Saved, costs_of
 from stratalog.knowledge.rows import distinct
@@ -68,7 +68,7 @@ class SparkHost:
             States(predicate, list(columns), labels.astype(np.int64), *counts)
         )
 
-    def hold(self, closing: Closing, facts: Mapping[Predicate, Saved]) -> bool:  # noqa: ARG002
+    def hold(self, closing: ClosureSpec, facts: Mapping[Predicate, Saved]) -> bool:  # noqa: ARG002
         return False
 
     def read(self, predicate: Predicate, described: FactSet) -> tuple[list[Ids], int]:

@@ -23,8 +23,8 @@ from stratalog.runtime import interrupts
 from stratalog.runtime.interrupts import held
 from stratalog.tracebacks import shown_briefly
 
-LOOK = 0.05  # seconds after which one that waits looks whether Ctrl-C was pressed
-BETWEEN = 0.02  # seconds that a reader of input has the engine before it lets others in
+POLL_SECONDS = 0.05  # seconds after which one that waits looks whether Ctrl-C was pressed
+MAX_TURN_SECONDS = 0.02  # seconds that a reader of input has the engine before it lets others in
 MOMENT = 0.0002  # seconds that others have to wake up
 
 
@@ -80,7 +80,7 @@ class Turns:
         For a writer that reads its input: it has not changed a fact, and adds to the dictionary,
         which others leave as it was. It cannot go on, nor be undone, before it has the engine back.
         """
-        if time.monotonic() - self._had_since < BETWEEN:
+        if time.monotonic() - self._had_since < MAX_TURN_SECONDS:
             return
         with held():
             self._others.wait(MOMENT)
@@ -89,7 +89,7 @@ class Turns:
 
 def wait_for(lock: Waiting) -> None:
     """Take a lock; Ctrl-C is heard meanwhile, also where it is held back."""
-    while not lock.acquire(timeout=LOOK):
+    while not lock.acquire(timeout=POLL_SECONDS):
         interrupts.check()
 
 

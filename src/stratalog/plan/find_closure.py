@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from stratalog.facts.scheme_spec import Closing, Side
+from stratalog.facts.scheme_spec import ClosureSide, ClosureSpec
 from stratalog.lang.syntax import Argument, Atom, Predicate, Variable
 from stratalog.plan.rules import PlannedRule, Stratum
 
 PAIR = 2  # arguments of a relation that can be a closure
 
 
-def closing_of(stratum: Stratum) -> Closing | None:
+def closing_of(stratum: Stratum) -> ClosureSpec | None:
     """Return the closure that a stratum's relations are, None if its rules say something else."""
     rules = stratum.recursive
     if not rules or not all(is_plain(rule) and _has_pairs(rule) for rule in rules):
@@ -44,7 +44,7 @@ def _has_pairs(rule: PlannedRule) -> bool:
 # ---- Transitive relations, under one name or several -------------------------------------------
 
 
-def _transitive(stratum: Stratum) -> Closing | None:
+def _transitive(stratum: Stratum) -> ClosureSpec | None:
     rules = stratum.recursive
     copies = [rule for rule in rules if len(rule.body) == 1 and not _is_loop(rule.head)]
     loops = [rule for rule in rules if len(rule.body) == 1 and _is_loop(rule.head)]
@@ -61,9 +61,9 @@ def _transitive(stratum: Stratum) -> Closing | None:
         return None
     predicates = sorted(stratum.predicates)
     if is_symmetric:  # then there is no direction, and who is related at all is related to itself
-        return Closing(tuple(map(Side, predicates)), is_symmetric=True)
-    sides = tuple(Side(p, turned[p]) for p in predicates)
-    return Closing(sides, has_sources=bool(sources), has_targets=bool(targets))
+        return ClosureSpec(tuple(map(ClosureSide, predicates)), is_symmetric=True)
+    sides = tuple(ClosureSide(p, turned[p]) for p in predicates)
+    return ClosureSpec(sides, has_sources=bool(sources), has_targets=bool(targets))
 
 
 def _is_loop(atom: Atom) -> bool:
@@ -155,14 +155,14 @@ def _loops(
 # ---- Relations that follow steps of another ----------------------------------------------------
 
 
-def _linear(stratum: Stratum) -> Closing | None:
+def _linear(stratum: Stratum) -> ClosureSpec | None:
     if len(stratum.predicates) > 1:
         return None
     shapes = {_steps(rule) for rule in stratum.recursive}
     return shapes.pop() if len(shapes) == 1 else None
 
 
-def _steps(rule: PlannedRule) -> Closing | None:
+def _steps(rule: PlannedRule) -> ClosureSpec | None:
     """Return the closure under the steps of a rule, if it takes one step."""
     own = [atom for atom in rule.body if atom.predicate == rule.head.predicate]
     others = [atom for atom in rule.body if atom.predicate != rule.head.predicate]
@@ -173,7 +173,9 @@ def _steps(rule: PlannedRule) -> Closing | None:
         return None
     steps, relation = others[0].predicate, rule.head.predicate
     if b == z and {c, d} == {x, a} and a != x:  # a step before: x to a
-        return Closing((Side(relation),), steps=Side(steps, is_turned=c != x))
+        return ClosureSpec((ClosureSide(relation),), steps=ClosureSide(steps, is_turned=c != x))
     if a == x and {c, d} == {b, z} and b != z:  # a step behind: b to z
-        return Closing((Side(relation, is_turned=True),), steps=Side(steps, is_turned=c != z))
+        return ClosureSpec(
+            (ClosureSide(relation, is_turned=True),), steps=ClosureSide(steps, is_turned=c != z)
+        )
     return None

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
-from stratalog.facts.scheme_spec import Closing
+from stratalog.facts.scheme_spec import ClosureSpec
 from stratalog.lang.syntax import Atom, Bind, Filter, Predicate, Reduction, Rule, Variable
 
 
@@ -49,7 +49,7 @@ class ModuleKind(Enum):
     CLOSURE = "a closure"  # of another shape: see `Module.closing`
 
 
-class Chains(NamedTuple):
+class ModuleRules(NamedTuple):
     """Rules by which a module follows its relation r; they derive nothing that is not meant."""
 
     follow: PlannedRule  # r(x, z) :- r(x, y), r(y, z)
@@ -66,10 +66,10 @@ class Module:
     kind: ModuleKind
     predicate: Predicate
     rules: tuple[PlannedRule, ...]
-    chains: Chains = field(compare=False)
+    chains: ModuleRules = field(compare=False)
     is_exact: bool = False  # evaluated by closures, not as 000 does
     is_alone: bool = False  # no other recursive rule derives its relation, or reads it
-    closing: Closing | None = None  # what an engine may hold its relations as
+    closing: ClosureSpec | None = None  # what an engine may hold its relations as
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Stratum:
     """Whether a rule has an aggregate."""
 
     @property
-    def closing(self) -> Closing | None:
+    def closing(self) -> ClosureSpec | None:
         """The closure that all recursive rules together say its relations are, if they do."""
         return self.modules[0].closing if len(self.modules) == 1 else None
 

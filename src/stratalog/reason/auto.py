@@ -25,17 +25,21 @@ from typing import NamedTuple
 from stratalog.facts.engine import BudgetSpentError, Engine
 from stratalog.plan.rules import PlannedRule, Stratum
 from stratalog.reason import bf_c, counting, dred_c, rematerialise
-from stratalog.reason.cost_history import SURELY, Past, Pasts
+from stratalog.reason.cost_history import STOPPED_FACTOR, CostHistories, CostHistory
 from stratalog.reason.modules import bf_c_mod, dred_c_mod
 from stratalog.reason.update import Changed, Maintain, StratumChanges
 
-BUDGET = 0.15  # of the time of rematerialising: for an algorithm that nothing is known of
-ALLOWED = 2 * BUDGET  # of that time: what trials in vain may cost per update
-MOST = 0.8  # of that time: an algorithm that promises no less is not tried
-LARGE = 0.5  # of that time: where doubling a budget ends
-REST = 1.5  # how much longer the second half of an algorithm may take than the first
-LEAST = 0.002  # seconds that are always worth trying
-CLOCK = 0.05  # seconds of a budget below which only work is counted: what is small stays the same
+FIRST_TRIAL_SHARE = (
+    0.15  # of the time of rematerialising: for an algorithm that nothing is known of
+)
+VAIN_TRIALS_SHARE = 2 * FIRST_TRIAL_SHARE  # of that time: what trials in vain may cost per update
+MAX_TRIAL_SHARE = 0.8  # of that time: an algorithm that promises no less is not tried
+DOUBLING_END_SHARE = 0.5  # of that time: where doubling a budget ends
+SECOND_HALF_FACTOR = 1.5  # how much longer the second half of an algorithm may take than the first
+MIN_TRIAL_SECONDS = 0.002  # seconds that are always worth trying
+MIN_CLOCKED_SECONDS = (
+    0.05  # seconds of a budget below which only work is counted: what is small stays the same
+)
 WORK_PER_SECOND = 20_000_000  # about what an engine does when it is fast
 
 ALGORITHMS: dict[str, Maintain] = {
@@ -57,7 +61,7 @@ class Auto:
 
     def __init__(self, cost: Callable[[Stratum], float]) -> None:
         self._cost = cost  # about the seconds of materialising a stratum
-        self._pasts = Pasts()
+        self._pasts = CostHistories()
 
     def maintain(
         self, engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChanges
@@ -71,23 +75,23 @@ class Auto:
         spent = 0.0
         for name in sorted(names, key=past.promised):
             promised, budget = past.promised(name), _budget(past, name, cost, spent)
-            if promised >= max(LEAST, MOST * cost) or budget < promised:
+            if promised >= max(MIN_TRIAL_SECONDS, MAX_TRIAL_SHARE * cost) or budget < promised:
                 break
             why = _why(names, past, name)
-            trial = _Trial(engine, budget, MOST * cost)
+            trial = _Trial(engine, budget, MAX_TRIAL_SHARE * cost)
             changed = trial.run(name, stratum, changes)
             seconds = trial.seconds
             spent += seconds
             at_least = seconds if trial.planning else max(seconds, budget)
             past.learn(name, at_least, seconds if changed is not None else None)
             if changed is not None:
-                past.save(cost, spent, ALLOWED, MOST)
+                past.save(cost, spent, VAIN_TRIALS_SHARE, MAX_TRIAL_SHARE)
                 return changed, Choice(name, why)
         begun = engine.work_time()
         changed = rematerialise.maintain(engine, stratum, changes)
         seconds = engine.work_time() - begun
         past.correct(estimate, seconds)
-        past.save(seconds, spent + seconds, ALLOWED, MOST)
+        past.save(seconds, spent + seconds, VAIN_TRIALS_SHARE, MAX_TRIAL_SHARE)
         tried = "other algorithms were stopped" if spent else "no other promises to be faster"
         return changed, Choice("rematerialise", tried)
 
@@ -100,7 +104,7 @@ def _candidates(stratum: Stratum, *, deletes: bool) -> tuple[str, ...]:
     return ("dred-c", "bf-c") if deletes and not is_exact else ("dred-c",)
 
 
-def _budget(past: Past, name: str, cost: float, spent: float) -> float:
+def _budget(past: CostHistory, name: str, cost: float, spent: float) -> float:
     """Return the seconds that an algorithm may take now: no more than pays, and is allowed.
 
     After trials in vain with small budgets, one with a large budget settles the matter: it waits
@@ -108,15 +112,20 @@ def _budget(past: Past, name: str, cost: float, spent: float) -> float:
     """
     promised, finished = past.promised(name), past.finished()
     if name in finished:
-        return max(LEAST, BUDGET * cost, min(2 * promised, MOST * cost), SURELY * promised)
-    allowed = (ALLOWED + past.saved) * cost - spent
-    wanted = max(BUDGET * cost, 2 * promised)
-    if wanted > LARGE * cost:
-        wanted = MOST * cost
+        return max(
+            MIN_TRIAL_SECONDS,
+            FIRST_TRIAL_SHARE * cost,
+            min(2 * promised, MAX_TRIAL_SHARE * cost),
+            STOPPED_FACTOR * promised,
+        )
+    allowed = (VAIN_TRIALS_SHARE + past.saved) * cost - spent
+    wanted = max(FIRST_TRIAL_SHARE * cost, 2 * promised)
+    if wanted > DOUBLING_END_SHARE * cost:
+        wanted = MAX_TRIAL_SHARE * cost
         if allowed < wanted:
-            return LEAST
+            return MIN_TRIAL_SECONDS
     best = min((past.promised(other) for other in finished), default=wanted)
-    return max(LEAST, min(wanted, best, allowed))
+    return max(MIN_TRIAL_SECONDS, min(wanted, best, allowed))
 
 
 def _deletes(stratum: Stratum, changes: StratumChanges) -> bool:
@@ -155,7 +164,7 @@ class _Trial:
         That is cheaper to ask for.
         """
         passed = time.perf_counter() - self._begun
-        if passed >= LEAST:
+        if passed >= MIN_TRIAL_SECONDS:
             passed = self._engine.work_time() - self._cpu
         return max(0.0, passed - self.planning)
 
@@ -178,15 +187,17 @@ class _Trial:
             engine.limit_work(None)
 
     def _allow(self, seconds: float) -> None:
-        deadline = seconds if seconds >= CLOCK else inf
+        deadline = seconds if seconds >= MIN_CLOCKED_SECONDS else inf
         self._engine.limit_work(int(seconds * WORK_PER_SECOND), deadline)
 
     def _halfway(self) -> None:
         so_far = self.seconds
-        self._allow(max(self._budget - so_far, min(REST * so_far, self._most - so_far)))
+        self._allow(
+            max(self._budget - so_far, min(SECOND_HALF_FACTOR * so_far, self._most - so_far))
+        )
 
 
-def _why(names: tuple[str, ...], past: Past, name: str) -> str:
+def _why(names: tuple[str, ...], past: CostHistory, name: str) -> str:
     if len(names) == 1 and name == "counting":
         return "no recursive rules: counts decide"
     if name in past.finished():

@@ -27,21 +27,21 @@ from stratalog.facts.sets import Batch, FactSet, Over, Supported
 from stratalog.plan.rules import PlannedRule, Stratum
 from stratalog.reason.insertion import insert
 from stratalog.reason.losses import first_losses
-from stratalog.reason.modules.functions import reckon
+from stratalog.reason.modules.functions import finish_deletion
 from stratalog.reason.update import (
     NOTHING,
     STANDING,
     Changed,
     StratumChanges,
+    balanced_union,
     derive,
-    joined,
-    together,
+    union,
 )
 
 NR = Count.NONRECURSIVE
 
-FEW, MORE = 1, 2  # instances per fact and rule that are examined at first, and next
-MANY = 8  # times as many in each further attempt
+FIRST_LIMIT, NEXT_LIMIT = 1, 2  # instances per fact and rule that are examined at first, and next
+LIMIT_FACTOR = 8  # times as many in each further attempt
 
 Holds = Callable[[Batch], FactSet]
 """Returns the facts of a batch that hold without recursion, after the losses of the update."""
@@ -60,7 +60,7 @@ def maintain_by_proof(
     """Update one stratum; `holds` is all that B/F and B/F^c do not share."""
     proofs = Proofs(engine, stratum, holds)  # L53
     deleted = _delete_unproved(engine, stratum, changes, proofs)  # L54
-    reckon(engine, stratum, proofs.forget(), deleted)
+    finish_deletion(engine, stratum, proofs.forget(), deleted)
     added = insert(engine, stratum, changes, engine.settle(NOTHING))  # L55
     return Changed(deleted, added)
 
@@ -75,7 +75,7 @@ def _delete_unproved(  # L57
         found = derive(engine, stratum, STANDING, I | A, delta, lower=True)  # L68
         engine.mark(delta, D)  # L69
         deleted.append(delta)
-    return joined(engine, deleted)
+    return union(engine, deleted)
 
 
 class Proofs:
@@ -109,7 +109,7 @@ class Proofs:
             self._saturate(frontier)  # L72
             if not engine.settle(doubtful - P):  # L76
                 break
-            self._unfinished[FEW].append(frontier)
+            self._unfinished[FIRST_LIMIT].append(frontier)
             limit, unproved = self._next()
             if not unproved:
                 break
@@ -120,10 +120,10 @@ class Proofs:
         """Return unproved facts to examine, and how many instances of each; none at the end."""
         while self._unfinished:
             limit = min(self._unfinished)
-            unproved = self._engine.settle(together(self._unfinished.pop(limit)) - P)
+            unproved = self._engine.settle(balanced_union(self._unfinished.pop(limit)) - P)
             if unproved:
                 return limit, unproved
-        return FEW, self._engine.settle(NOTHING)
+        return FIRST_LIMIT, self._engine.settle(NOTHING)
 
     def _needed(self, unproved: Batch, limit: int) -> Batch:
         """Return the facts that some instances need to derive what is unproved."""
@@ -132,10 +132,12 @@ class Proofs:
     def _examine(self, rules: Sequence[PlannedRule], heads: Batch, limit: int) -> Batch:
         """Return the facts that so many instances of rules need; heads with more are put off."""
         # What was checked in vain so far leads nowhere, unless others prove it.
-        wanted = self._here if limit == FEW else self._here - (C - P)
+        wanted = self._here if limit == FIRST_LIMIT else self._here - (C - P)
         found = self._engine.bodies_of(rules, heads, STANDING, I | A, wanted, limit)  # L73-75
         if found.unfinished:
-            self._unfinished[MORE if limit == FEW else MANY * limit].append(found.unfinished)
+            self._unfinished[NEXT_LIMIT if limit == FIRST_LIMIT else LIMIT_FACTOR * limit].append(
+                found.unfinished
+            )
         return found.facts
 
     def _saturate(self, frontier: Batch) -> None:  # L77
@@ -170,9 +172,9 @@ class Proofs:
 
     def forget(self) -> Batch:
         """Take off C, P and Y, and return what was proved."""
-        checked = joined(self._engine, [self._engine.settle(NOTHING), *self._checked])
+        checked = union(self._engine, [self._engine.settle(NOTHING), *self._checked])
         proved = self._engine.settle(checked & P)
         for label in (C, P):
             self._engine.unmark(checked, label)
-        self._engine.unmark(joined(self._engine, self._delayed), Y)
+        self._engine.unmark(union(self._engine, self._delayed), Y)
         return proved

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from stratalog.lang.syntax import Predicate
 
 HALF_LIFE = 64  # updates after which a promise counts half: data change
-FRESH = 0.5  # weight of the latest measurement
-SURELY = 1.25  # an algorithm that was stopped would have taken so much longer, at least
-SIZES = 3  # bits: sizes that differ by less than a factor of eight are about the same
+NEWEST_WEIGHT = 0.5  # weight of the latest measurement
+STOPPED_FACTOR = 1.25  # an algorithm that was stopped would have taken so much longer, at least
+SIZE_CLASS_BITS = 3  # bits: sizes that differ by less than a factor of eight are about the same
 
 
 class Promise(NamedTuple):
@@ -26,7 +26,7 @@ class Promise(NamedTuple):
 
 
 @dataclass(slots=True)
-class Past:
+class CostHistory:
     """What is known of the updates of one stratum that change about as many facts."""
 
     size: int  # facts that the first of them changed
@@ -51,11 +51,13 @@ class Past:
     def learn(self, name: str, at_least: float, seconds: float | None) -> None:
         """Remember the seconds of an algorithm; if it was stopped, that it takes some at least."""
         if seconds is None:
-            self._promises[name] = Promise(SURELY * at_least, is_bound=True, update=self.updates)
+            self._promises[name] = Promise(
+                STOPPED_FACTOR * at_least, is_bound=True, update=self.updates
+            )
             return
         known = self._promises.get(name)
         if known is not None and not known.is_bound:
-            seconds = FRESH * seconds + (1 - FRESH) * known.seconds
+            seconds = NEWEST_WEIGHT * seconds + (1 - NEWEST_WEIGHT) * known.seconds
         self._promises[name] = Promise(seconds, is_bound=False, update=self.updates)
 
     def correct(self, estimate: float, seconds: float) -> None:
@@ -69,26 +71,26 @@ class Past:
             left = self.saved + 1 + allowed - spent / cost
             self.saved = min(left, most - allowed)
 
-    def like(self, size: int) -> Past:
+    def like(self, size: int) -> CostHistory:
         """Return what can be hoped for updates of another size."""
         share = min(1.0, size / self.size)
         scaled = {n: Promise(share * k.seconds, True, 0) for n, k in self._promises.items()}
-        return Past(size, correction=self.correction, _promises=scaled)
+        return CostHistory(size, correction=self.correction, _promises=scaled)
 
 
-class Pasts:
+class CostHistories:
     """The pasts of all strata: deletions and insertions apart, and by size."""
 
     def __init__(self) -> None:
-        self._by_size: defaultdict[tuple[frozenset[Predicate], bool], dict[int, Past]]
+        self._by_size: defaultdict[tuple[frozenset[Predicate], bool], dict[int, CostHistory]]
         self._by_size = defaultdict(dict)
 
-    def of(self, stratum: frozenset[Predicate], size: int, *, deletes: bool) -> Past:
+    def of(self, stratum: frozenset[Predicate], size: int, *, deletes: bool) -> CostHistory:
         """Return the past of the updates of about this size, one of which begins."""
         pasts = self._by_size[stratum, deletes]
-        key = size.bit_length() // SIZES
+        key = size.bit_length() // SIZE_CLASS_BITS
         if key not in pasts:
             nearest = min(pasts, key=lambda other: abs(other - key), default=None)
-            pasts[key] = Past(size) if nearest is None else pasts[nearest].like(size)
+            pasts[key] = CostHistory(size) if nearest is None else pasts[nearest].like(size)
         pasts[key].updates += 1
         return pasts[key]

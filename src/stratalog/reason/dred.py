@@ -23,14 +23,14 @@ from stratalog.facts.sets import Batch
 from stratalog.plan.rules import PlannedRule, Stratum
 from stratalog.reason.insertion import insert
 from stratalog.reason.losses import first_losses
-from stratalog.reason.modules.functions import lose
-from stratalog.reason.update import NOTHING, STANDING, Changed, StratumChanges, derive, joined
+from stratalog.reason.modules.functions import unmark_deleted
+from stratalog.reason.update import NOTHING, STANDING, Changed, StratumChanges, derive, union
 
 
 def maintain(engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChanges) -> Changed:
     """Update one stratum after its earlier strata."""
     deleted = _overdelete(engine, stratum, changes)  # L3
-    lose(engine, stratum, deleted)
+    unmark_deleted(engine, stratum, deleted)
     rederived = _rederive(engine, stratum, changes, deleted)  # L4
     added = insert(engine, stratum, changes, rederived)  # L5
     return Changed(deleted, added)
@@ -46,7 +46,7 @@ def _overdelete(  # L7
         found = derive(engine, stratum, STANDING, I | A, delta, lower=True)  # L12
         engine.mark(delta, D)  # L13
         deleted.append(delta)
-    return joined(engine, deleted)
+    return union(engine, deleted)
 
 
 def _rederive(
@@ -61,5 +61,5 @@ def _rederive(
     for rules in (stratum.nonrecursive, stratum.recursive):
         doubtful = engine.settle(deleted - found)
         derived = engine.bodies_of(rules, doubtful, STANDING, I | A, NOTHING).derived
-        found = joined(engine, [found, derived])
+        found = union(engine, [found, derived])
     return found

@@ -25,7 +25,7 @@ from stratalog.facts.sets import Batch, Supported
 from stratalog.plan.rules import PlannedRule, Stratum
 from stratalog.reason.insertion import insert
 from stratalog.reason.losses import first_losses
-from stratalog.reason.update import STANDING, Changed, StratumChanges, joined
+from stratalog.reason.update import STANDING, Changed, StratumChanges, union
 
 NR, R = Count.NONRECURSIVE, Count.RECURSIVE
 
@@ -55,4 +55,4 @@ def _overdelete(  # L27
         )  # L36-37
         engine.mark(delta, D)  # L38
         deleted.append(delta)
-    return joined(engine, deleted)
+    return union(engine, deleted)

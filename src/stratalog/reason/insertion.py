@@ -14,8 +14,8 @@ from stratalog.facts.engine import Engine
 from stratalog.facts.labels import A
 from stratalog.facts.sets import Batch
 from stratalog.plan.rules import PlannedRule, Stratum
-from stratalog.reason.modules.functions import gain
-from stratalog.reason.update import NEW, StratumChanges, derive, joined
+from stratalog.reason.modules.functions import mark_derived
+from stratalog.reason.update import NEW, StratumChanges, derive, union
 
 NR, R = Count.NONRECURSIVE, Count.RECURSIVE
 
@@ -25,7 +25,7 @@ def insert(  # L39
 ) -> Batch:
     """Add all that follows from what was rederived, inserted or changed earlier; return it."""
     gained = first_gains(engine, stratum, changes)
-    found = joined(engine, [rederived, gained])
+    found = union(engine, [rederived, gained])
     added: list[Batch] = []
     delta = engine.settle(found - NEW)  # L45-47
     while delta:
@@ -33,8 +33,8 @@ def insert(  # L39
         added.append(delta)
         found = derive(engine, stratum, NEW, NEW, delta)  # L49-50
         delta = engine.settle(found - NEW)
-    gain(engine, stratum, [gained, *added])
-    return joined(engine, added)
+    mark_derived(engine, stratum, [gained, *added])
+    return union(engine, added)
 
 
 def first_gains(
@@ -53,4 +53,4 @@ def first_gains(
         found.append(engine.apply(stratum.rest, NEW, NEW, gained, lost, count=R))  # L43-44
         if diff and stratum.special:  # 000's Diff
             found.append(engine.apply(stratum.special, NEW, NEW, gained, lost))
-    return joined(engine, found)
+    return union(engine, found)

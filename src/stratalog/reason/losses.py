@@ -12,7 +12,7 @@ from stratalog.facts.counts import Count
 from stratalog.facts.engine import Engine
 from stratalog.facts.sets import Batch
 from stratalog.plan.rules import PlannedRule, Stratum
-from stratalog.reason.update import OLD, StratumChanges, joined
+from stratalog.reason.update import OLD, StratumChanges, union
 
 NR, R = Count.NONRECURSIVE, Count.RECURSIVE
 
@@ -34,4 +34,4 @@ def first_losses(
         found.append(engine.apply(recursive, OLD, OLD, lost, gained, count=R, lower=True))  # L31-32
         if diff and stratum.special:  # 000's Diff
             found.append(engine.apply(stratum.special, OLD, OLD, lost, gained))
-    return joined(engine, found)
+    return union(engine, found)

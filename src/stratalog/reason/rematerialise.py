@@ -20,7 +20,7 @@ from stratalog.facts.sets import Batch, FactSet, Over
 from stratalog.plan.rules import PlannedRule, Stratum
 from stratalog.reason.modules.functions import functions
 from stratalog.reason.modules.mat_mod import rounds
-from stratalog.reason.update import NEW, Changed, StratumChanges, joined, together
+from stratalog.reason.update import NEW, Changed, StratumChanges, balanced_union, union
 
 NR, R = Count.NONRECURSIVE, Count.RECURSIVE
 
@@ -47,10 +47,10 @@ def _materialise(engine: Engine[PlannedRule], stratum: Stratum, explicit: Batch)
     found: FactSet = explicit | engine.apply(stratum.nonrecursive, NEW, NEW, count=NR)  # L3
     if stratum.modules:
         modules = functions(engine, stratum, NEW)
-        return joined(engine, list(rounds(engine, stratum, modules, engine.settle(found), NEW, A)))
+        return union(engine, list(rounds(engine, stratum, modules, engine.settle(found), NEW, A)))
     added = [engine.settle(found - found)]
     while delta := engine.settle(found - A):  # L4
         engine.mark(delta, A)  # L5
         added.append(delta)
         found = engine.apply(stratum.recursive, NEW, NEW, delta, count=R)  # L6
-    return engine.settle(together(added))
+    return engine.settle(balanced_union(added))

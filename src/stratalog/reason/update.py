@@ -98,7 +98,7 @@ def update(
     engine.mark(inserted, E)
     engine.unmark(updated.removed, I)
     engine.mark(updated.added, I)
-    scaffolding = joined(engine, touched)
+    scaffolding = union(engine, touched)
     for label in (D, A):
         engine.unmark(scaffolding, label)
     return updated
@@ -124,10 +124,10 @@ class _Differences:
         numbers = {self._number_of[p] for p in predicates if p in self._number_of}
         if not numbers:
             return self.nothing
-        return joined(self._engine, [self._batches[number] for number in sorted(numbers)])
+        return union(self._engine, [self._batches[number] for number in sorted(numbers)])
 
     def total(self) -> Batch:
-        return joined(self._engine, self._batches)
+        return union(self._engine, self._batches)
 
 
 def _changes(
@@ -189,20 +189,20 @@ def derive(
     found = engine.apply(stratum.rest, pos, neg, delta, count=Count.RECURSIVE, lower=lower)
     if not stratum.modules:
         return found
-    return joined(engine, [found, engine.apply(stratum.special, pos, neg, delta)])
+    return union(engine, [found, engine.apply(stratum.special, pos, neg, delta)])
 
 
-def joined(engine: Engine[PlannedRule], batches: Sequence[Batch]) -> Batch:
+def union(engine: Engine[PlannedRule], batches: Sequence[Batch]) -> Batch:
     """Return the facts of all batches; if only one has any, that is it."""
     found = [batch for batch in batches if batch] or batches[:1]
-    return found[0] if len(found) == 1 else engine.settle(together(found))
+    return found[0] if len(found) == 1 else engine.settle(balanced_union(found))
 
 
-def together(batches: Sequence[FactSet]) -> FactSet:
+def balanced_union(batches: Sequence[FactSet]) -> FactSet:
     """Return the union of the batches of many rounds, balanced: to settle it costs little more."""
     if not batches:
         return NOTHING
     if len(batches) == 1:
         return batches[0]
     middle = len(batches) // 2
-    return together(batches[:middle]) | together(batches[middle:])
+    return balanced_union(batches[:middle]) | balanced_union(batches[middle:])

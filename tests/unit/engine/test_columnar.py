@@ -201,7 +201,7 @@ def test_an_apply_that_is_cut_short_leaves_no_scaffolding_on_facts():
 
 
 def test_a_count_beyond_64_bits_is_an_error_and_never_wraps(monkeypatch):
-    monkeypatch.setattr(bulk, "LEAST", 1)
+    monkeypatch.setattr(bulk, "MIN_BULK_ROWS", 1)
     body = ", ".join(f"edge(?v{i}, ?v{i + 1})" for i in range(10))
     every_pair = [(a, b) for a in range(130) for b in range(130)]
     with pytest.raises(EngineError, match="E108"):
@@ -209,7 +209,7 @@ def test_a_count_beyond_64_bits_is_an_error_and_never_wraps(monkeypatch):
 
 
 def test_counts_of_nearly_64_bits_are_exact(monkeypatch):
-    monkeypatch.setattr(bulk, "LEAST", 1)
+    monkeypatch.setattr(bulk, "MIN_BULK_ROWS", 1)
     body = ", ".join(f"edge(?v{i}, ?v{i + 1})" for i in range(10))
     every_pair = [(a, b) for a in range(100) for b in range(100)]
     engine = run(f"far(?v0, ?v10) :- {body} .", engine_with(edge=every_pair))

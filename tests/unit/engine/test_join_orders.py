@@ -42,7 +42,7 @@ def any_order(seed, *, laid_out):
         patch.object(order, "LEAST_MET", 0.0),
         patch.object(order._Search, "best", drawn),
         patch.object(order._Search, "is_listed", lambda _: random.random() < 0.5),
-        patch.object(planned, "LARGE", 1),
+        patch.object(planned, "LARGE_DELTA_ROWS", 1),
         patch.object(index, "STALE", 0.0 if laid_out else float("inf")),
     ):
         yield
@@ -92,7 +92,7 @@ def applied(text, name, rows, **relations):
 
 @pytest.mark.parametrize(("rows", "most"), [(20_000, 1_000), (1_000, 3_000), (10, 100)])
 def test_work_follows_the_smaller_of_the_delta_and_the_other_relations(rows, most, monkeypatch):
-    monkeypatch.setattr(planned, "LARGE", 4096)
+    monkeypatch.setattr(planned, "LARGE_DELTA_ROWS", 4096)
     heads = [(i, i % 100) for i in range(100)]
     found, visited = applied(
         CHAIR,
@@ -120,7 +120,7 @@ def test_a_version_that_reads_old_facts_is_left_out_where_all_facts_are_new():
 
 
 def test_plans_are_kept_by_the_size_of_the_delta(monkeypatch):
-    monkeypatch.setattr(planned, "LARGE", 4096)
+    monkeypatch.setattr(planned, "LARGE_DELTA_ROWS", 4096)
     engine = loaded(p=[(i, i % 7) for i in range(40_000)], q=[(i,) for i in range(7)])
     relation = engine.relation(Predicate("p", 2))
     rules = plan_program(parse_program("h(?x) :- p(?x, ?y), q(?y) .")).rules
@@ -140,7 +140,7 @@ ALGORITHMS = ["auto", "counting", "dred", "dred-c", "bf", "bf-c", "rematerialise
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_large_delta_is_met_with_atoms_that_miss_the_same_variable(algorithm, monkeypatch):
-    monkeypatch.setattr(planned, "LARGE", 4096)
+    monkeypatch.setattr(planned, "LARGE_DELTA_ROWS", 4096)
     facts = {"a": [(i % 10, i) for i in range(100)], "b": [(0, 2)]}
     facts["c"] = [(i % 2 + 3, i, 4) for i in range(100)]
     text = "p(?x) :- a(1, ?x), b(?x, 2) . q(?x) :- a(1, ?x), b(?x, 2), c(4, ?x, 4), NOT p(?x) ."

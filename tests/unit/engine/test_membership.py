@@ -10,7 +10,7 @@ from stratalog.kernels import memory
 from stratalog.lang.syntax import Predicate
 from stratalog.pipeline.dictionary import Dictionary
 
-MANY = 2 * segments.SMALL + 40
+MANY = 2 * segments.MAX_SINGLE_SEGMENT_ROWS + 40
 UNARY, PAIRS = Predicate("p", 1), Predicate("p", 2)
 
 

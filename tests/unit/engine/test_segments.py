@@ -5,7 +5,7 @@ import pytest
 
 from stratalog.engine.columnar import membership as segments
 from stratalog.engine.columnar.engine import ColumnarEngine
-from stratalog.engine.columnar.membership import Segments
+from stratalog.engine.columnar.membership import MembershipTable
 from stratalog.facts.labels import E
 from stratalog.kernels import memory
 from stratalog.lang.syntax import Predicate
@@ -43,13 +43,13 @@ def work(monkeypatch):
     """Add up the work before each growth; return a function that gives the sum for a relation."""
     spent = []
     monkeypatch.setattr(segments, "MANY_FACTS", 1 << 12)
-    enlarge = Segments.enlarge
+    enlarge = MembershipTable.enlarge
 
     def counted(self, relation, segment, *args, **options):
         spent.append(looked_at(relation, slice(segment, segment + 1)))
         return enlarge(self, relation, segment, *args, **options)
 
-    monkeypatch.setattr(Segments, "enlarge", counted)
+    monkeypatch.setattr(MembershipTable, "enlarge", counted)
     return lambda relation: sum(spent) + looked_at(relation)
 
 

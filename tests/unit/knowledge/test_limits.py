@@ -115,7 +115,7 @@ def test_a_refused_update_leaves_facts_and_constants_as_they_were() -> None:
 def test_listing_what_does_not_fit_is_refused_before_it_is_tried(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(guard, "SMALL", 10_000)
+    monkeypatch.setattr(guard, "MAX_UNASKED_BYTES", 10_000)
     kb = sl.materialise(
         "p(?x, ?y) :- q(?x), q(?y) .", {"q": [(i,) for i in range(50)]}, progress=False
     )
@@ -132,7 +132,7 @@ def test_finding_a_predicate_among_more_triples_than_fit_is_refused_before_it_is
     rules = "back(<http://to>, <http://back>) . [?y, ?q, ?x] :- [?x, ?p, ?y], back(?p, ?q) ."
     to = [(f"<http://n/{i}>", f"<http://n/{i + 1}>") for i in range(500)]
     kb = sl.materialise(rules, {"<http://to>": to}, progress=False)
-    monkeypatch.setattr(guard, "SMALL", 10_000)
+    monkeypatch.setattr(guard, "MAX_UNASKED_BYTES", 10_000)
     monkeypatch.setattr(guard, "available_memory", lambda: 11_999)
     with pytest.raises(sl.EngineError, match="E101: finding <http://back> among 1,000 triples"):
         kb.facts("<http://back>")

@@ -100,7 +100,7 @@ def test_an_update_that_is_refused_leaves_tables_that_are_being_read_as_they_wer
 def test_an_update_is_made_also_where_there_is_no_room_to_copy_what_is_being_read(kb, monkeypatch):
     tables = kb.tables()
     next(tables)
-    monkeypatch.setattr(guard, "SMALL", 0)
+    monkeypatch.setattr(guard, "MAX_UNASKED_BYTES", 0)
     object.__setattr__(kb._options, "memory", 1)
     assert kb.update(insert=facts(range(10))).added.sizes["c"] == 7
     with pytest.raises(sl.EngineError, match="E101"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stratalog.facts.scheme_spec import Closing, Side
+from stratalog.facts.scheme_spec import ClosureSide, ClosureSpec
 from stratalog.lang.parse import parse_program
 from stratalog.lang.syntax import Predicate
 from stratalog.plan.program import plan_program
@@ -15,7 +15,7 @@ T, R, Q, E = (Predicate(name, 2) for name in "trqe")
 DATA = [T, R, Q, E, Predicate("n", 1)]
 
 
-def closing(rules: str) -> Closing | None:
+def closing(rules: str) -> ClosureSpec | None:
     plan = plan_program(parse_program(rules), DATA, modules="auto")
     (found,) = [s for s in plan.strata if s.recursive]
     return found.closing
@@ -24,49 +24,57 @@ def closing(rules: str) -> Closing | None:
 @pytest.mark.parametrize(
     ("rules", "wanted"),
     [
-        (TRANSITIVE, Closing((Side(T),))),
-        ("t(?a, ?c) :- t(?b, ?c), t(?a, ?b) .", Closing((Side(T),))),
-        (TRANSITIVE + "t(?x, ?y) :- t(?y, ?x) .", Closing((Side(T),), is_symmetric=True)),
-        (TRANSITIVE + "t(?x, ?x) :- t(?x, ?y) .", Closing((Side(T),), has_sources=True)),
-        (TRANSITIVE + "t(?y, ?y) :- t(?x, ?y) .", Closing((Side(T),), has_targets=True)),
+        (TRANSITIVE, ClosureSpec((ClosureSide(T),))),
+        ("t(?a, ?c) :- t(?b, ?c), t(?a, ?b) .", ClosureSpec((ClosureSide(T),))),
+        (
+            TRANSITIVE + "t(?x, ?y) :- t(?y, ?x) .",
+            ClosureSpec((ClosureSide(T),), is_symmetric=True),
+        ),
+        (TRANSITIVE + "t(?x, ?x) :- t(?x, ?y) .", ClosureSpec((ClosureSide(T),), has_sources=True)),
+        (TRANSITIVE + "t(?y, ?y) :- t(?x, ?y) .", ClosureSpec((ClosureSide(T),), has_targets=True)),
         (
             TRANSITIVE + "t(?x, ?y) :- r(?y, ?x) . r(?x, ?y) :- t(?y, ?x) .",
-            Closing((Side(R), Side(T, is_turned=True))),
+            ClosureSpec((ClosureSide(R), ClosureSide(T, is_turned=True))),
         ),
         (
             "r(?x, ?z) :- t(?y, ?x), r(?y, ?z) . t(?x, ?y) :- r(?y, ?x) . r(?x, ?y) :- t(?y, ?x) .",
-            Closing((Side(R), Side(T, is_turned=True))),
+            ClosureSpec((ClosureSide(R), ClosureSide(T, is_turned=True))),
         ),
         (
             TRANSITIVE
             + "t(?x, ?y) :- r(?x, ?y) . r(?x, ?y) :- q(?y, ?x) . q(?x, ?y) :- t(?y, ?x) .",
-            Closing((Side(Q), Side(R, is_turned=True), Side(T, is_turned=True))),
+            ClosureSpec(
+                (ClosureSide(Q), ClosureSide(R, is_turned=True), ClosureSide(T, is_turned=True))
+            ),
         ),
         (
             TRANSITIVE + "t(?x, ?y) :- r(?x, ?y) . r(?x, ?y) :- t(?y, ?x) .",
-            Closing((Side(R), Side(T)), is_symmetric=True),
+            ClosureSpec((ClosureSide(R), ClosureSide(T)), is_symmetric=True),
         ),
         (
             TRANSITIVE
             + "t(?x, ?y) :- r(?y, ?x) . r(?x, ?y) :- t(?y, ?x) . r(?x, ?x) :- t(?x, ?y) .",
-            Closing((Side(R), Side(T, is_turned=True)), has_targets=True),
+            ClosureSpec((ClosureSide(R), ClosureSide(T, is_turned=True)), has_targets=True),
         ),
-        ("t(?x, ?z) :- e(?x, ?y), t(?y, ?z) .", Closing((Side(T),), steps=Side(E))),
+        (
+            "t(?x, ?z) :- e(?x, ?y), t(?y, ?z) .",
+            ClosureSpec((ClosureSide(T),), steps=ClosureSide(E)),
+        ),
         (
             "t(?x, ?z) :- e(?y, ?x), t(?y, ?z) .",
-            Closing((Side(T),), steps=Side(E, is_turned=True)),
+            ClosureSpec((ClosureSide(T),), steps=ClosureSide(E, is_turned=True)),
         ),
         (
             "t(?x, ?z) :- t(?x, ?y), e(?y, ?z) .",
-            Closing((Side(T, is_turned=True),), steps=Side(E, is_turned=True)),
+            ClosureSpec((ClosureSide(T, is_turned=True),), steps=ClosureSide(E, is_turned=True)),
         ),
         (
             "t(?x, ?z) :- t(?x, ?y), e(?z, ?y) .",
-            Closing((Side(T, is_turned=True),), steps=Side(E)),
+            ClosureSpec((ClosureSide(T, is_turned=True),), steps=ClosureSide(E)),
         ),
     ],
 )
-def test_closures_are_told_by_their_rules(rules: str, wanted: Closing):
+def test_closures_are_told_by_their_rules(rules: str, wanted: ClosureSpec):
     assert closing(rules) == wanted
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stratalog.engine.columnar.batch import ColumnarBatch
-from stratalog.engine.columnar.planned import Planned
+from stratalog.engine.columnar.planned import CompiledVersion
 from stratalog.engine.columnar.relation import Ids, Relation
 from stratalog.facts.engine import Bodies, Regrouped
 from stratalog.facts.sets import Batch, FactSet
@@ -64,7 +64,7 @@ class Backward:
     def __init__(self, engine: ColumnarEngine) -> None:
         self._engine = engine
         self._versions: dict[tuple[int, str], tuple[Version, ...]] = {}
-        self._plans: dict[tuple[Version, FactSet, FactSet], Planned] = {}
+        self._plans: dict[tuple[Version, FactSet, FactSet], CompiledVersion] = {}
 
     def forget(self, which: Callable[[PlannedRule], bool]) -> None:
         """Let go of the plans of some rules."""
@@ -171,7 +171,7 @@ class Backward:
 
     def _plan(
         self, version: Version, outputs: tuple[Argument, ...], pos: FactSet, neg: FactSet
-    ) -> Planned:
+    ) -> CompiledVersion:
         key = version, pos, neg
         known = self._plans.get(key)
         if known is None or self._engine.planner.is_outdated(known):

@@ -30,7 +30,7 @@ NO_EDGES: Columns = NONE, NONE
 PRESENT = KEPT | GAINED
 
 
-class Enclosure:
+class ClosureIndex:
     """The closure of one relation, and which rows are its edges."""
 
     def __init__(self, relation: Relation, budget: int, *, symmetric: bool) -> None:
@@ -61,12 +61,12 @@ class Enclosure:
         return sources[rows], targets[rows]
 
 
-class Enclosures:
+class ClosureIndexes:
     """The closures of an engine's relations."""
 
     def __init__(self, engine: ColumnarEngine) -> None:
         self._engine = engine
-        self._kept: dict[Relation, Enclosure] = {}  # not by number: these come again
+        self._kept: dict[Relation, ClosureIndex] = {}  # not by number: these come again
         self._too_large: set[Relation] = set()
 
     def keep(self, predicate: Predicate, present: FactSet, *, symmetric: bool) -> bool:
@@ -76,7 +76,7 @@ class Enclosures:
             return relation in self._kept
         rows = self._engine.rows_of(relation, present)
         supported = (relation.counts[0][rows] > 0) | (relation.counts[1][rows] > 0)
-        enclosure = Enclosure(relation, self._engine.closure_budget(), symmetric=symmetric)
+        enclosure = ClosureIndex(relation, self._engine.closure_budget(), symmetric=symmetric)
         try:
             enclosure.change(NONE, rows[supported])
         except TooLargeError:
@@ -100,7 +100,7 @@ class Enclosures:
         self._drop(relation)
         self._too_large.discard(relation)
 
-    def _undo(self, enclosure: Enclosure, lost: Ids, gained: Ids) -> None:
+    def _undo(self, enclosure: ClosureIndex, lost: Ids, gained: Ids) -> None:
         """Take a change back, of a closure that is still kept."""
         if self._kept.get(enclosure.relation) is enclosure:
             try:
@@ -123,7 +123,7 @@ class Enclosures:
             self._engine.mark(ColumnarBatch({relation.number: marked}), X)
         return ColumnarBatch({n: rows for n, rows in found.items() if rows.size})
 
-    def _change(self, enclosure: Enclosure, lost: Ids, gained: Ids) -> bool:
+    def _change(self, enclosure: ClosureIndex, lost: Ids, gained: Ids) -> bool:
         """Change a closure, and remember that; False if it is too large by now, and let go of."""
         try:
             enclosure.change(lost, gained)
@@ -138,7 +138,7 @@ class Enclosures:
         self._engine.remember_edges(enclosure.relation, undo)
         return True
 
-    def _gained(self, enclosure: Enclosure) -> ColumnarBatch:
+    def _gained(self, enclosure: ClosureIndex) -> ColumnarBatch:
         """Return the pairs that the last change has brought, stored."""
         relation, closure = enclosure.relation, enclosure.closure
         size = closure.size(GAINED)

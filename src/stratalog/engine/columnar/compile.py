@@ -29,7 +29,7 @@ Plan = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class PlanPiece:
     """Joins evaluated by one kernel, and what is computed on its output before the next segment.
 
     `inputs` are the variables of the table it starts from (none for the first segment), `outputs`
@@ -57,7 +57,7 @@ class Lookup:
 
 def compile_steps(
     steps: Sequence[Step], outputs: tuple[Argument, ...], head: int, mode: int, lookup: Lookup
-) -> tuple[Segment, ...]:
+) -> tuple[PlanPiece, ...]:
     """Return the segments of a join order whose last one produces `outputs`."""
     pieces = _split(steps)
     needed = _needed(pieces, outputs)
@@ -143,7 +143,7 @@ class _Compiler:
         self._uses = uses if inputs is None else [set(inputs), *uses]
         self._places = Places(self._uses, [a for a in outputs if isinstance(a, Variable)])
 
-    def segment(self, head: int, mode: int, computed: tuple[Filter | Bind, ...]) -> Segment:
+    def segment(self, head: int, mode: int, computed: tuple[Filter | Bind, ...]) -> PlanPiece:
         tasks: list[Callable[[], list[int]]] = [partial(self._group, g) for g in self._groups]
         if self._inputs is not None:
             tasks.insert(0, self._table_step)
@@ -154,7 +154,7 @@ class _Compiler:
             self._places.end(bound)
         steps.append(self._output())
         plan = self._assemble(steps, head, mode)
-        return Segment(
+        return PlanPiece(
             plan,
             self._inputs or (),
             self._outputs,

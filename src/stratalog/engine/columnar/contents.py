@@ -14,7 +14,7 @@ from stratalog.engine.columnar.batch import ColumnarBatch
 from stratalog.engine.columnar.relation import NONE, Directory, Ids, Relation
 from stratalog.engine.columnar.settle_regions import view_of
 from stratalog.engine.columnar.statistics import key_of
-from stratalog.engine.shared.set_tables import Sets
+from stratalog.engine.shared.set_tables import SetTables
 from stratalog.errors import StoreError
 from stratalog.facts.labels import I
 from stratalog.facts.sets import Batch, FactSet
@@ -53,7 +53,7 @@ class Contents:
         self.by_number: list[Relation] = []
         self.directory = Directory()
         self.arity = 0  # the greatest of all relations
-        self.sets = Sets()
+        self.sets = SetTables()
         self.allocated = 0
         self.running = "loading facts"
         self._loaded = 0  # constants are below this, if they are not in the dictionary

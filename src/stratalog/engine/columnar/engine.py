@@ -12,13 +12,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stratalog.closure.closure import BUDGET
+from stratalog.closure.closure import BUDGET_BYTES
 from stratalog.engine.columnar.backward import Backward
 from stratalog.engine.columnar.batch import ColumnarBatch
-from stratalog.engine.columnar.closure_index import Enclosures
+from stratalog.engine.columnar.closure_index import ClosureIndexes
 from stratalog.engine.columnar.components import connections
 from stratalog.engine.columnar.evaluate import Evaluation
-from stratalog.engine.columnar.planned import Planned, Planner, RuleIndex, rule_text
+from stratalog.engine.columnar.planned import CompiledVersion, Planner, RuleIndex, rule_text
 from stratalog.engine.columnar.relation import NONE, Ids
 from stratalog.engine.columnar.saturate import Saturation
 from stratalog.engine.columnar.settle import settle
@@ -30,7 +30,7 @@ from stratalog.engine.shared.costs import Costs, RuleProfile
 from stratalog.facts.counts import Count
 from stratalog.facts.engine import Bodies, BudgetSpentError, Closed, Reclosed, Regrouped
 from stratalog.facts.labels import DELTA, DELTA_NEGATED, I
-from stratalog.facts.scheme_spec import Closing
+from stratalog.facts.scheme_spec import ClosureSpec
 from stratalog.facts.sets import Batch, FactSet, Label
 from stratalog.facts.terms import Terms
 from stratalog.kernels.preparation import work_time
@@ -72,7 +72,7 @@ class ColumnarEngine(Undoable):
         self._deadline = inf
         self._rule_indexes: dict[int, RuleIndex] = {}
         self._chains: dict[tuple[int, int], _Chain] = {}
-        self._enclosures = Enclosures(self)
+        self._enclosures = ClosureIndexes(self)
         self._virtual = Virtual(self)
         self.expects_views = False  # that relations will be read from closures
 
@@ -147,7 +147,7 @@ class ColumnarEngine(Undoable):
         count: Count | None = None,
     ) -> ColumnarBatch:
         """Return what versions of rules derive, given the predicates of both deltas."""
-        planned: Sequence[Planned] = ()
+        planned: Sequence[CompiledVersion] = ()
         pos_delta, neg_delta = deltas
         try:  # a run that is cut short leaves no scaffolding on facts either
             begun = (
@@ -198,14 +198,14 @@ class ColumnarEngine(Undoable):
         """Whether plans need kernels that read closures: they are loaded once, not both kinds."""
         return self.expects_views or self.has_views
 
-    def hold(self, closing: Closing, edges: Batch) -> bool:
+    def hold(self, closing: ClosureSpec, edges: Batch) -> bool:
         return self._virtual.hold(closing, self.settle(edges))
 
-    def holds(self, closing: Closing) -> bool:
+    def holds(self, closing: ClosureSpec) -> bool:
         return self._virtual.holds(closing)
 
     def reclose(
-        self, closing: Closing, touched: Batch, lost: Batch, gained: Batch
+        self, closing: ClosureSpec, touched: Batch, lost: Batch, gained: Batch
     ) -> Reclosed | None:
         settled = (self.settle(batch) for batch in (touched, lost, gained))
         return self._virtual.reclose(closing, *settled)
@@ -213,7 +213,9 @@ class ColumnarEngine(Undoable):
     def closure_budget(self) -> int:
         """Return the bytes that a closure may take."""
         memory = self.limits.memory
-        return BUDGET if memory is None else min(BUDGET, max(0, memory - self.allocated))
+        return (
+            BUDGET_BYTES if memory is None else min(BUDGET_BYTES, max(0, memory - self.allocated))
+        )
 
     def forget_plans(self, predicates: frozenset[Predicate]) -> None:
         """Let go of the plans of rules that read relations in another way from now on."""
@@ -317,7 +319,7 @@ class ColumnarEngine(Undoable):
             index = self._rule_indexes[id(rules)] = RuleIndex(rules)
         return index
 
-    def given_rows(self, planned: Planned) -> int:
+    def given_rows(self, planned: CompiledVersion) -> int:
         """Return how many facts a version of a rule starts from."""
         version = planned.version
         if version.start is None:
@@ -349,7 +351,9 @@ class ColumnarEngine(Undoable):
             self._end(positive, DELTA)
             self._end(negative, DELTA_NEGATED)
 
-    def blocks(self, planned: Planned, *, small: bool = False) -> Iterator[npt.NDArray[np.uint32]]:
+    def blocks(
+        self, planned: CompiledVersion, *, small: bool = False
+    ) -> Iterator[npt.NDArray[np.uint32]]:
         """Yield blocks of a plan's outputs, each overwritten by the next."""
         self.running = rule_text(planned.rule)
         return self._evaluation.blocks(planned, small=small)

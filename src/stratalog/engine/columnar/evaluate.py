@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from stratalog.engine.columnar.compile import Segment
+from stratalog.engine.columnar.compile import PlanPiece
 from stratalog.engine.columnar.joins import WORK_SLICE, Joins, Scratch
-from stratalog.engine.columnar.path_joins import Bulk
-from stratalog.engine.columnar.planned import Planned, rule_text
+from stratalog.engine.columnar.path_joins import PathJoins
+from stratalog.engine.columnar.planned import CompiledVersion, rule_text
 from stratalog.engine.columnar.relation import Directory, Ids, Relation
 from stratalog.engine.values.expressions import ERROR, Evaluator
 from stratalog.engine.values.grouping import reduce_groups
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from stratalog.engine.columnar.engine import ColumnarEngine
 
 COMPUTED_OUT = 64 * k.BLOCK  # bindings handed to built-ins together: large enough to vectorise
-CHEAP = 16  # heads derived in bulk that take as long as a row visited
+BULK_HEADS_PER_ROW = 16  # heads derived in bulk that take as long as a row visited
 SMALL_OUT = 2 * k.BLOCK  # where few bindings may be enough
 
 Block = npt.NDArray[np.uint32]
@@ -42,9 +42,9 @@ class Evaluation:
         self._small: list[Scratch] = []
         self._scratches = self._large
         self._visited = 0  # rows, by plans that run block by block
-        self.bulk = Bulk(engine)
+        self.bulk = PathJoins(engine)
 
-    def run(self, planned: Sequence[Planned]) -> None:
+    def run(self, planned: Sequence[CompiledVersion]) -> None:
         """Evaluate the plans and merge what they derive into their head relations."""
         bulk = [p for p in planned if self.bulk.is_worth_it(p)]
         joins = [p for p in planned if p.is_join and p not in bulk]
@@ -64,7 +64,7 @@ class Evaluation:
 
     def work(self) -> int:
         """Return how many rows were visited, and heads derived in bulk."""
-        return self._visited + self._joins.work() + self.bulk.derived // CHEAP
+        return self._visited + self._joins.work() + self.bulk.derived // BULK_HEADS_PER_ROW
 
     def forget_terms(self, size: int) -> None:
         """Let go of what is known of ids from `size` on."""
@@ -72,7 +72,7 @@ class Evaluation:
 
     # -- rules with built-ins or aggregates: block by block through Python
 
-    def _run_computed(self, planned: Planned) -> None:
+    def _run_computed(self, planned: CompiledVersion) -> None:
         self._engine.running = rule_text(planned.rule)
         self._catch_up(planned)
         begun, before = work_time(), self._visited
@@ -83,7 +83,7 @@ class Evaluation:
         cost = derived, self._visited - before, work_time() - begun
         self._engine.costs.add(planned.rule.index, *cost)
 
-    def answers(self, planned: Planned) -> Relation:
+    def answers(self, planned: CompiledVersion) -> Relation:
         """Return the distinct output rows of a plan in a relation of their own."""
         engine = self._engine
         engine.running = rule_text(planned.rule)
@@ -97,7 +97,7 @@ class Evaluation:
             answers.release()  # they belong to whoever asked
         return answers
 
-    def blocks(self, planned: Planned, *, small: bool = False) -> Iterator[Block]:
+    def blocks(self, planned: CompiledVersion, *, small: bool = False) -> Iterator[Block]:
         """Yield blocks of a plan's outputs, each overwritten by the next."""
         self._catch_up(planned)
         self._scratches = self._small if small else self._large
@@ -109,12 +109,12 @@ class Evaluation:
             cost = 0, self._visited - before, work_time() - begun
             self._engine.costs.add(planned.rule.index, *cost)
 
-    def _catch_up(self, planned: Planned) -> None:
+    def _catch_up(self, planned: CompiledVersion) -> None:
         for segment in planned.segments:
             for relation, index in segment.indexes:
                 index.catch_up(relation)
 
-    def _derived(self, planned: Planned) -> Iterator[Block]:
+    def _derived(self, planned: CompiledVersion) -> Iterator[Block]:
         """Yield blocks of head facts: one per instance, or one per group of an aggregate."""
         blocks = self._blocks(planned.segments)
         grouping = planned.rule.grouping
@@ -142,7 +142,7 @@ class Evaluation:
         reduced = reduce_groups(self._engine.terms, self._evaluator, grouping, columns, size)
         return np.ascontiguousarray(reduced, np.uint32)
 
-    def _blocks(self, segments: Sequence[Segment]) -> Iterator[Block]:
+    def _blocks(self, segments: Sequence[PlanPiece]) -> Iterator[Block]:
         """Yield the output of the last segment; each gets what is computed of the one before."""
         running = [self._segment_blocks(segments[0], 0, np.empty((0, 0), np.uint32))]
         try:
@@ -161,7 +161,7 @@ class Evaluation:
             for blocks in reversed(running):
                 blocks.close()
 
-    def _table(self, segment: Segment, variables: Sequence[Variable], block: Block) -> Block:
+    def _table(self, segment: PlanPiece, variables: Sequence[Variable], block: Block) -> Block:
         """Return the values of variables after a segment, given a block that it has produced."""
         columns = {
             v: block[i].copy() for i, v in enumerate(segment.outputs) if isinstance(v, Variable)
@@ -174,7 +174,7 @@ class Evaluation:
         return table
 
     def _segment_blocks(
-        self, segment: Segment, depth: int, table: Block
+        self, segment: PlanPiece, depth: int, table: Block
     ) -> Generator[Block, None, None]:
         """Yield the output of one segment in blocks that are overwritten by the next."""
         scratches, engine = self._scratches, self._engine

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from stratalog.engine.columnar.compile import Segment
-from stratalog.engine.columnar.planned import Planned, rule_text
+from stratalog.engine.columnar.compile import PlanPiece
+from stratalog.engine.columnar.planned import CompiledVersion, rule_text
 from stratalog.engine.columnar.relation import Ids, Relation
 from stratalog.engine.columnar.statistics import PAIR, PER_KEY
 from stratalog.engine.shared.costs import Costs
@@ -35,8 +35,8 @@ WORK_SLICE = sized(
     2_000_000, 7
 )  # rows visited per kernel call: well below a second, so that Ctrl-C works
 MOST_JOINED = sized(512, 2)  # groups of plans kept; more means that they do not repeat
-EXPECTED = sized(1024, 2)  # facts to start from for whose heads room is made first
-MUCH = sized(50_000, 1)  # facts to start from that are worth another thread
+MIN_EXPECTED_ROWS = sized(1024, 2)  # facts to start from for whose heads room is made first
+MIN_ROWS_PER_THREAD = sized(50_000, 1)  # facts to start from that are worth another thread
 
 Block = npt.NDArray[np.uint32]
 
@@ -52,7 +52,7 @@ class Scratch:
         self.key: Ids = np.empty(8, np.uint32)
         self.out: Block = np.empty((1, width), np.uint32)
 
-    def fit(self, segment: Segment, arity: int) -> None:
+    def fit(self, segment: PlanPiece, arity: int) -> None:
         """Make the buffers large enough for a segment over relations of up to this arity."""
         levels = segment.levels + 1
         if self.state.size < k.RUN_STATE + levels * k.LEVEL_STATE:
@@ -72,7 +72,7 @@ class Scratch:
 class Joined:
     """Plans of one segment that run in one kernel call; kept, because rounds repeat them."""
 
-    def __init__(self, planned: Sequence[Planned]) -> None:
+    def __init__(self, planned: Sequence[CompiledVersion]) -> None:
         self.planned = planned
         self.segments = [p.segments[0] for p in planned]
         self.plans = np.concatenate([segment.plan for segment in self.segments])
@@ -121,7 +121,7 @@ class _Lane:
         return int(state[k.WORK]) if state.size else 0
 
     @property
-    def running(self) -> Planned:
+    def running(self) -> CompiledVersion:
         return self.joined.planned[int(self.batch[k.PLAN_NUMBER])]
 
 
@@ -133,7 +133,7 @@ class Joins:
         self._kept: dict[tuple[int, ...], Joined] = {}
         self._lanes = [_Lane() for _ in range(engine.threads.count)]
 
-    def run(self, planned: Sequence[Planned]) -> None:
+    def run(self, planned: Sequence[CompiledVersion]) -> None:
         """Evaluate the plans and merge what they derive into their head relations."""
         engine = self._engine
         self._expect(planned)
@@ -153,12 +153,12 @@ class Joins:
             for lane in lanes:
                 lane.joined.tell_costs(engine.costs, PREPARATION.seconds - prepared)
 
-    def _expect(self, planned: Sequence[Planned]) -> None:
+    def _expect(self, planned: Sequence[CompiledVersion]) -> None:
         """Make room in heads that are about to receive much from rules with one atom."""
         expected: defaultdict[Relation, list[int]] = defaultdict(list)
         keys: defaultdict[Relation, set[int | None]] = defaultdict(set)
         for p in planned:
-            if len(p.rule.body) == 1 and (given := self._engine.given_rows(p)) >= EXPECTED:
+            if len(p.rule.body) == 1 and (given := self._engine.given_rows(p)) >= MIN_EXPECTED_ROWS:
                 expected[p.head].append(self._different(p, given))
                 keys[p.head].add(self._key(p, given) if p.head.arity == PAIR else None)
         for head, sizes in expected.items():
@@ -167,7 +167,7 @@ class Joins:
                 key = keys[head].pop() if len(keys[head]) == 1 else None
                 head.expect(total - head.rows, key)
 
-    def _key(self, planned: Planned, given: int) -> int | None:
+    def _key(self, planned: CompiledVersion, given: int) -> int | None:
         """Return the column of a head that is almost a key of what a rule with one atom derives."""
         (atom,), head = planned.rule.body, planned.rule.head
         found = {
@@ -178,7 +178,7 @@ class Joins:
         column = max(found, key=lambda each: found[each], default=None)
         return column if column is not None and found[column] * PER_KEY >= given else None
 
-    def _different(self, planned: Planned, given: int) -> int:
+    def _different(self, planned: CompiledVersion, given: int) -> int:
         """Return about how many heads there are: all constants of a column, for one variable."""
         (atom,), head = planned.rule.body, planned.rule.head
         if planned.head.arity != 1 or head.args[0] not in atom.args:
@@ -186,11 +186,11 @@ class Joins:
         column = atom.args.index(head.args[0])
         return min(given, int(self._engine.statistics.distinct(atom.predicate, column)))
 
-    def _divided(self, planned: Sequence[Planned]) -> list[Sequence[Planned]]:
+    def _divided(self, planned: Sequence[CompiledVersion]) -> list[Sequence[CompiledVersion]]:
         """Return the plans in a part per thread, if there is much to do, each head in one part."""
         parts = self._engine.threads.count
         given = [self._engine.given_rows(p) for p in planned] if parts > 1 else []
-        if sum(given) < MUCH:
+        if sum(given) < MIN_ROWS_PER_THREAD:
             return [planned]
         work: defaultdict[int, float] = defaultdict(float)  # by head
         for p, size in zip(planned, given, strict=True):
@@ -203,7 +203,7 @@ class Joins:
         divided = [[p for p in planned if part_of[p.head.number] == n] for n in range(parts)]
         return [part for part in divided if part]
 
-    def _together(self, planned: Sequence[Planned]) -> Joined:
+    def _together(self, planned: Sequence[CompiledVersion]) -> Joined:
         key = tuple(map(id, planned))
         joined = self._kept.get(key)
         if joined is None:

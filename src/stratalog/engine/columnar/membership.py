@@ -29,14 +29,16 @@ if TYPE_CHECKING:
 
 Ids = npt.NDArray[np.uint32]
 
-MANY = sized(256, 4)  # segments of a relation that is not small
-SMALL = sized(1 << 15, 3)  # rows of the greatest relation that has a single segment
+MAX_SEGMENTS = sized(256, 4)  # segments of a relation that is not small
+MAX_SINGLE_SEGMENT_ROWS = sized(
+    1 << 15, 3
+)  # rows of the greatest relation that has a single segment
 UNEVEN = sized(1 << 20, 4)  # rows that a segment may have, whatever its share
 MANY_FACTS = sized(1 << 20, 8)  # that are worth sorting by segment
 SAMPLE = sized(4096, 4)
 LOAD = 0.6  # rows per slot at which a segment grows, to half of that
 LOAD_TRIMMED = 0.7
-LEAST = sized(8, 2)  # slots
+MIN_SEGMENT_SLOTS = sized(8, 2)  # slots
 FAST = sized(1 << 12, 4)  # slots below which a segment grows fourfold
 PAGE = 1 << int(rows.NEIGHBOURS)  # slots
 SPARSE = sized(16, 2)  # slots per row above which pages are given up
@@ -44,7 +46,7 @@ NONE: Ids = np.empty(0, np.uint32)
 _GOLDEN = 0.6180339887498949
 
 
-class Segments:
+class MembershipTable:
     """The membership table of one relation."""
 
     def __init__(self, account: Callable[[int], None]) -> None:
@@ -54,7 +56,7 @@ class Segments:
         self._needs_hash = False  # it had pages, and they were of no use
         self.table = np.zeros((1, memory.SEGMENT_WIDTH), np.int64)
         self._slots: list[Ids] = [NONE]
-        self._renew(0, LEAST)
+        self._renew(0, MIN_SEGMENT_SLOTS)
 
     def __len__(self) -> int:
         return len(self._slots)
@@ -78,12 +80,12 @@ class Segments:
     @property
     def _page_shift(self) -> int:
         """Bits of a constant that do not choose its page: of its segment and its place there."""
-        return int(rows.NEIGHBOURS) + MANY.bit_length() - 1
+        return int(rows.NEIGHBOURS) + MAX_SEGMENTS.bit_length() - 1
 
     def _renew(self, segment: int, size: int, load: float = LOAD) -> Ids:
         """Give a segment empty slots; return the old ones."""
         old = self._slots[segment]
-        size = max(size, LEAST)
+        size = max(size, MIN_SEGMENT_SLOTS)
         self._account(4 * (size - old.size))
         slots = self._slots[segment] = np.full(size, memory.NULL, np.uint32)
         self.table[segment] = (
@@ -104,7 +106,7 @@ class Segments:
             self._add_pages(relation, segment)
         elif self.is_paged:
             self.enlarge(relation, segment, growth=0.0)
-        elif len(self) == 1 and used >= SMALL and relation.arity:
+        elif len(self) == 1 and used >= MAX_SINGLE_SEGMENT_ROWS and relation.arity:
             self.divide(relation, self.by, relation.rows + 1)
         elif self.by >= 0 and used > max(UNEVEN, relation.rows // 4):
             self.divide(relation, memory.EVERY_COLUMN, relation.rows + 1)
@@ -130,9 +132,14 @@ class Segments:
     def expect(self, relation: Relation, extra: int, key: int | None = None) -> None:
         """Make room for rows that are mostly new; a column that is almost a key may be known."""
         total = relation.rows + extra
-        if key is not None and len(self) == 1 and total > SMALL and not self._needs_hash:
+        if (
+            key is not None
+            and len(self) == 1
+            and total > MAX_SINGLE_SEGMENT_ROWS
+            and not self._needs_hash
+        ):
             self._divide_into_pages(relation, total, key)
-        elif len(self) == 1 and total <= SMALL:
+        elif len(self) == 1 and total <= MAX_SINGLE_SEGMENT_ROWS:
             if total > self.table[0, memory.SEGMENT_ROOM]:
                 self._enter(relation, self._renew(0, int(total / LOAD * 1.5)))
         elif relation.arity and not self.is_paged and self._room < total:
@@ -144,8 +151,8 @@ class Segments:
 
     def divide(self, relation: Relation, by: int, total: int) -> None:
         """Enter all rows anew, in segments by this column, with room for `total` rows."""
-        n = MANY if total > SMALL else 1
-        if n == MANY and relation.arity == 1 and not self._needs_hash:
+        n = MAX_SEGMENTS if total > MAX_SINGLE_SEGMENT_ROWS else 1
+        if n == MAX_SEGMENTS and relation.arity == 1 and not self._needs_hash:
             self._divide_into_pages(relation, total, 0)
             return
         by = min(by, relation.arity - 1)
@@ -178,12 +185,12 @@ class Segments:
         """Enter all rows anew, in segments with pages for `total` rows, an eighth full each."""
         constants = relation.columns[by][: relation.rows]
         pages = np.unique(constants // np.uint32(PAGE))
-        used = np.bincount(pages % np.uint32(MANY), minlength=MANY)
+        used = np.bincount(pages % np.uint32(MAX_SEGMENTS), minlength=MAX_SEGMENTS)
         highest = max(relation.constants, int(constants.max(initial=0)) + 1)
         directory = (highest * 5 // 4 >> self._page_shift) + 1
-        more = (total - relation.rows) / (MANY * PAGE / 8)
+        more = (total - relation.rows) / (MAX_SEGMENTS * PAGE / 8)
         room = [min(n, directory) for n in _staggered(used + more, least=1)]
-        self._replace([directory + PAGE * n for n in room], 0, [directory] * MANY, room)
+        self._replace([directory + PAGE * n for n in room], 0, [directory] * MAX_SEGMENTS, room)
         self.by, self.is_paged = by, True
         self.describe(relation.descriptor)
         if relation.arity == 1:
@@ -199,7 +206,7 @@ class Segments:
         must not take that long.
         """
         hashed = int((self.table[:, memory.SEGMENT_DIRECTORY] < 0).sum())
-        if hashed >= max(1, MANY // 8) and not relation.is_updating:
+        if hashed >= max(1, MAX_SEGMENTS // 8) and not relation.is_updating:
             self._needs_hash = True
             self.divide(relation, 0, relation.rows + 1)
             return
@@ -214,7 +221,7 @@ class Segments:
         paged = self.table[self.table[:, memory.SEGMENT_DIRECTORY] > 0]
         pages = int(paged[:, memory.SEGMENT_PAGES].sum())
         directories = int(paged[:, memory.SEGMENT_DIRECTORY].sum())
-        if directories + PAGE * pages > SPARSE * max(relation.rows, SMALL):
+        if directories + PAGE * pages > SPARSE * max(relation.rows, MAX_SINGLE_SEGMENT_ROWS):
             self._needs_hash = True
             self.divide(relation, self.by, relation.rows + 1)
             return
@@ -256,11 +263,11 @@ class Segments:
         if self.is_paged:
             return
         for segment, used in enumerate(self.table[:, memory.SEGMENT_ROWS].tolist()):
-            size = int(used / LOAD_TRIMMED) + LEAST
+            size = int(used / LOAD_TRIMMED) + MIN_SEGMENT_SLOTS
             self._enter(relation, self._renew(segment, size, load=LOAD_TRIMMED))
 
 
-def _staggered(sizes: npt.NDArray[np.floating[Any]], least: int = LEAST) -> list[int]:
+def _staggered(sizes: npt.NDArray[np.floating[Any]], least: int = MIN_SEGMENT_SLOTS) -> list[int]:
     """Return once to twice the sizes, so that segments are full at different times."""
     shift = np.modf(np.arange(sizes.size) * _GOLDEN)[0]
     staggered: list[int] = np.maximum(least, np.ceil(sizes * 2**shift)).astype(np.int64).tolist()
@@ -269,4 +276,4 @@ def _staggered(sizes: npt.NDArray[np.floating[Any]], least: int = LEAST) -> list
 
 def segment_of_constants(constants: Ids) -> Ids:
     """Return the segment of facts with each constant in the leading column, of MANY segments."""
-    return (constants >> np.uint32(rows.NEIGHBOURS)) & np.uint32(MANY - 1)
+    return (constants >> np.uint32(rows.NEIGHBOURS)) & np.uint32(MAX_SEGMENTS - 1)

@@ -27,7 +27,7 @@ LONG = sized(1 << 14, 2)  # touched rows that are handed over, not copied
 FORGET_SEEN = np.uint16(0xFFFF ^ int(modes.SEEN_BIT))
 
 
-class Lanes:
+class MergeBuffers:
     """The lanes of one relation. One is always there; others only while threads share it."""
 
     def __init__(self, account: Callable[[int], None]) -> None:

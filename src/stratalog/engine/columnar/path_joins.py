@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stratalog.engine.columnar.adjacency import Adjacency, Chain, lay_out
-from stratalog.engine.columnar.membership import SMALL, segment_of_constants
-from stratalog.engine.columnar.planned import Planned
+from stratalog.engine.columnar.membership import MAX_SINGLE_SEGMENT_ROWS, segment_of_constants
+from stratalog.engine.columnar.planned import CompiledVersion
 from stratalog.engine.columnar.relation import Ids, Relation, too_many_derivations
 from stratalog.facts.sets import FactSet
 from stratalog.kernels.plan import interpreter as k
@@ -31,11 +31,11 @@ from stratalog.plan.shapes import Hop
 if TYPE_CHECKING:
     from stratalog.engine.columnar.engine import ColumnarEngine
 
-LEAST = sized(4096, 2)  # facts to start from below which the plan interpreter is better
+MIN_BULK_ROWS = sized(4096, 2)  # facts to start from below which the plan interpreter is better
 GAIN = 3.0  # how much cheaper a fact met on a path is than one met by the plan interpreter
 SWEEP = 16.0  # constants that buffers are made for at the cost of one fact met on a path
 WORK = sized(20_000_000, 3)  # steps of a kernel call: well below a second, so that Ctrl-C works
-FEW = sized(256, 2)  # starts below which one thread is enough
+MIN_STARTS_PER_THREAD = sized(256, 2)  # starts below which one thread is enough
 LEAST_SHARE = 0.01  # of the starts, from which one can tell how many rows all will give
 
 Integers = npt.NDArray[np.int64]
@@ -74,12 +74,12 @@ def _buffers(vertices: int) -> Buffers:
     """Return what following paths over so many constants needs; see the kernel."""
     counts = np.zeros((2, vertices), np.int64)
     reached = np.empty((2, vertices + 1), np.uint32)
-    size = vertices + path_joins.TOGETHER
+    size = vertices + path_joins.MERGED_HEADS
     out, weights = np.empty((2, size), np.uint32), np.empty(size, np.int64)
     return np.empty(1, np.uint32), counts, reached, out, weights
 
 
-class Bulk:
+class PathJoins:
     """Bulk evaluation on an engine's relations."""
 
     def __init__(self, engine: ColumnarEngine) -> None:
@@ -87,12 +87,12 @@ class Bulk:
         self._kept: dict[tuple[int, bool, int], Adjacency] = {}
         self.derived = 0  # heads, with their multiplicities
 
-    def is_worth_it(self, planned: Planned) -> bool:
+    def is_worth_it(self, planned: CompiledVersion) -> bool:
         """Return whether following a path touches less than joining fact by fact, by estimate."""
         if planned.path is None:
             return False
         given = self._engine.given_rows(planned)
-        if given < LEAST:
+        if given < MIN_BULK_ROWS:
             return False
         cost, _ = self._survey(planned, planned.path)
         cost += self._engine.constants / SWEEP
@@ -102,7 +102,7 @@ class Bulk:
         relation = self._engine.relation(atom.predicate)
         return relation.delta_rows.size if is_delta else relation.rows
 
-    def _survey(self, planned: Planned, path: tuple[Hop, ...]) -> tuple[float, list[bool]]:
+    def _survey(self, planned: CompiledVersion, path: tuple[Hop, ...]) -> tuple[float, list[bool]]:
         """Return about how many facts a path meets, and which of its hops are laid out for it."""
         cost, met = 0.0, 1.0
         laid_out = []
@@ -117,19 +117,19 @@ class Bulk:
             cost += met + (rows if laid_out[-1] and not is_ready else 0)
         return cost, laid_out
 
-    def _is_ready(self, planned: Planned, hop: Hop) -> bool:
+    def _is_ready(self, planned: CompiledVersion, hop: Hop) -> bool:
         """Return whether a laid-out copy of a hop's facts is there from before."""
         relation = self._engine.relation(planned.rule.body[hop.atom].predicate)
         kept = self._kept.get(self._key(relation, self._described(planned, hop), hop.forward))
         is_delta = planned.version.role(hop.atom) is Role.DELTA
         return not is_delta and kept is not None and kept.changes == relation.changes
 
-    def _described(self, planned: Planned, hop: Hop) -> FactSet:
+    def _described(self, planned: CompiledVersion, hop: Hop) -> FactSet:
         relation = self._engine.relation(planned.rule.body[hop.atom].predicate)
         is_old = planned.version.role(hop.atom) is Role.OLD and relation.delta_rows.size
         return planned.old if is_old else planned.pos
 
-    def run(self, planned: Planned) -> None:
+    def run(self, planned: CompiledVersion) -> None:
         """Follow the path from every constant and merge the heads with their multiplicities."""
         path = planned.path or ()
         begun = work_time()
@@ -147,11 +147,15 @@ class Bulk:
         cost = derived, derived, work_time() - begun
         self._engine.costs.add(planned.rule.index, *cost)
 
-    def _follow(self, planned: Planned, levels: Integers, starts: Ids) -> int:
+    def _follow(self, planned: CompiledVersion, levels: Integers, starts: Ids) -> int:
         """Run the kernel over all starts, in a lane per thread; return the derivations."""
         head, threads = planned.head, self._engine.threads
-        head.segments.expect(head, max(0, SMALL + 1 - head.rows))
-        is_shared = threads.count > 1 and starts.size >= FEW and head.segments.can_be_shared
+        head.segments.expect(head, max(0, MAX_SINGLE_SEGMENT_ROWS + 1 - head.rows))
+        is_shared = (
+            threads.count > 1
+            and starts.size >= MIN_STARTS_PER_THREAD
+            and head.segments.can_be_shared
+        )
         lanes = self._lanes(starts, threads.count if is_shared else 1)
         before, first_new = self.derived, head.rows
         if is_shared:
@@ -180,7 +184,9 @@ class Bulk:
         of_lane = segment_of_constants(starts) % count
         return [_Lane(n, starts[of_lane == n], _buffers(vertices)) for n in range(count)]
 
-    def _advance(self, planned: Planned, levels: Integers, first_new: int, lane: _Lane) -> None:
+    def _advance(
+        self, planned: CompiledVersion, levels: Integers, first_new: int, lane: _Lane
+    ) -> None:
         """Follow paths in a lane until they are done or need more than room in a segment."""
         head, tables = planned.head, self._engine.sets.tables
         of_lane = lane.starts, lane.progress, lane.buffers, lane.ahead
@@ -193,7 +199,7 @@ class Bulk:
                 return
             head.segments.enlarge(head, full, _growth(head, first_new, lane))
 
-    def _chain(self, planned: Planned, hop: Hop) -> Chain:
+    def _chain(self, planned: CompiledVersion, hop: Hop) -> Chain:
         relation = self._engine.relation(planned.rule.body[hop.atom].predicate)
         index = relation.index((0 if hop.forward else 1,))
         index.catch_up(relation)
@@ -201,7 +207,7 @@ class Bulk:
         number = self._engine.sets.number(described, relation.predicate)
         return Chain(relation, index.at, 1 if hop.forward else 0, number)
 
-    def _lay_out(self, planned: Planned, hop: Hop) -> Adjacency:
+    def _lay_out(self, planned: CompiledVersion, hop: Hop) -> Adjacency:
         relation = self._engine.relation(planned.rule.body[hop.atom].predicate)
         if planned.version.role(hop.atom) is Role.DELTA:
             return lay_out(*_oriented(relation, hop.forward), relation.delta_rows)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from stratalog.engine.columnar.compile import Lookup, Segment, compile_steps
+from stratalog.engine.columnar.compile import Lookup, PlanPiece, compile_steps
 from stratalog.engine.columnar.relation import Relation
 from stratalog.engine.columnar.starts import Starts
 from stratalog.facts.labels import DELTA, DELTA_NEGATED
@@ -28,21 +28,23 @@ from stratalog.plan.steps import Step
 if TYPE_CHECKING:
     from stratalog.engine.columnar.engine import ColumnarEngine
 
-LARGE = sized(4096, 2)  # facts of a delta that need not be read first: work follows smaller ones
-ORDER = 8.0  # how much a relation may grow before rules that read it are planned anew
-MUCH = 2.0  # the same where a large delta is worth the time
+LARGE_DELTA_ROWS = sized(
+    4096, 2
+)  # facts of a delta that need not be read first: work follows smaller ones
+REPLAN_GROWTH = 8.0  # how much a relation may grow before rules that read it are planned anew
+REPLAN_GROWTH_LARGE_DELTA = 2.0  # the same where a large delta is worth the time
 LONG = EXHAUSTIVE + 1  # atoms of a body: planning more takes time
 EFFORT = 120  # of planning an atom of a long body, in units of work; it takes longer than others
 
 
 @dataclass(slots=True, eq=False)
-class Planned:
+class CompiledVersion:
     """A version of a rule, ready to run."""
 
     version: Version
     head: Relation
     mode: int  # the count that instances raise
-    segments: tuple[Segment, ...]
+    segments: tuple[PlanPiece, ...]
     sizes: dict[Predicate, float]  # of the body's relations when the join order was chosen
     checked: int  # how often relations had grown when the sizes were last compared
     is_join: bool  # one segment, no aggregate: runs in a kernel together with others
@@ -65,7 +67,7 @@ class _Plans:
     delta: Relation | None  # of the positive atom that it starts from
     reads_old: bool  # an earlier atom is read from the same relation, without the delta
     is_long: bool  # so that planning it takes time
-    by_class: dict[int, Planned]
+    by_class: dict[int, CompiledVersion]
 
 
 class _Order(NamedTuple):
@@ -131,7 +133,7 @@ class Planner:
 
     def planned(
         self, versions: Sequence[Version], pos: FactSet, neg: FactSet, mode: int
-    ) -> list[Planned]:
+    ) -> list[CompiledVersion]:
         """Return plans of versions, chosen anew where a size changed by an order of magnitude."""
         plans = self._plans[pos, neg, mode]
         growths = self._engine.directory.growths
@@ -151,7 +153,7 @@ class Planner:
             if known.is_long and not starts.may_meet(version, self._engine.relation):
                 continue
             planned = known.by_class.get(size_class)
-            much = MUCH if size_class else ORDER
+            much = REPLAN_GROWTH_LARGE_DELTA if size_class else REPLAN_GROWTH
             if planned and planned.checked != growths and self.is_outdated(planned, much):
                 del known.by_class[size_class]
                 planned = None
@@ -186,17 +188,17 @@ class Planner:
         """Let go of constants whose ids are `size` or more."""
         self._constants = {term: i for term, i in self._constants.items() if i < size}
 
-    def for_answers(self, rule: PlannedRule, described: FactSet) -> Planned:
+    def for_answers(self, rule: PlannedRule, described: FactSet) -> CompiledVersion:
         """Return the plan of all instances of a rule whose head is not stored."""
         return self._plan(Version(rule), rule.head.args, described, described, UNCOUNTED)
 
     def for_bindings(
         self, version: Version, outputs: tuple[Argument, ...], pos: FactSet, neg: FactSet
-    ) -> Planned:
+    ) -> CompiledVersion:
         """Return the plan of a version whose bindings, not its heads, are asked for."""
         return self._plan(version, outputs, pos, neg, UNCOUNTED)
 
-    def is_outdated(self, planned: Planned, factor: float = ORDER) -> bool:
+    def is_outdated(self, planned: CompiledVersion, factor: float = REPLAN_GROWTH) -> bool:
         """Return whether sizes have changed so much that another join order may be better."""
         growths = self._engine.directory.growths
         if planned.checked == growths:
@@ -204,7 +206,7 @@ class Planner:
         planned.checked = growths
         return sizes_changed(planned.sizes, self._engine.statistics, factor)
 
-    def _plan_long(self, rule: PlannedRule, plan: Callable[[], Planned]) -> Planned:
+    def _plan_long(self, rule: PlannedRule, plan: Callable[[], CompiledVersion]) -> CompiledVersion:
         """Return the plan of a version with many atoms, unless no more work is allowed."""
         self._engine.running = rule_text(rule)
         self._engine.check()
@@ -222,7 +224,7 @@ class Planner:
         neg: FactSet,
         mode: int,
         delta_rows: float | None = None,
-    ) -> Planned:
+    ) -> CompiledVersion:
         engine, rule = self._engine, version.rule
         order = self._order(version, delta_rows)
         if rule.grouping is not None:
@@ -232,7 +234,7 @@ class Planner:
         lookup = Lookup(engine.relation, self.constant, self._tables(pos, neg), is_large)
         segments = compile_steps(order.steps, outputs, head.number, mode, lookup)
         first = max((engine.statistics.rows(a.predicate) for a in rule.body), default=0.0)
-        return Planned(
+        return CompiledVersion(
             version,
             head,
             mode,
@@ -259,7 +261,9 @@ class Planner:
             orders = {}
             self._orders[id(version)] = version, orders
         order = orders.get(size_class)
-        if order is None or sizes_changed(order.sizes, self._engine.statistics, MUCH):
+        if order is None or sizes_changed(
+            order.sizes, self._engine.statistics, REPLAN_GROWTH_LARGE_DELTA
+        ):
             order = orders[size_class] = self._ordered(version, delta_rows)
         return order
 
@@ -310,7 +314,7 @@ def rule_text(rule: PlannedRule) -> str:
 def _size_class(delta: Relation | None) -> int:
     """Return 0 for a delta that plans must start from, and how large it is otherwise."""
     rows = 0 if delta is None else delta.delta_size(negated=False)
-    return class_of(rows) if rows >= LARGE else 0
+    return class_of(rows) if rows >= LARGE_DELTA_ROWS else 0
 
 
 def class_of(rows: int) -> int:

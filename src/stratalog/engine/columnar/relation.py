@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stratalog.engine.columnar.index import Index
-from stratalog.engine.columnar.membership import Segments
-from stratalog.engine.columnar.merge_buffers import Lanes
+from stratalog.engine.columnar.membership import MembershipTable
+from stratalog.engine.columnar.merge_buffers import MergeBuffers
 from stratalog.engine.columnar.view import View
 from stratalog.errors import EngineError
 from stratalog.kernels import memory
@@ -78,8 +78,8 @@ class Relation:
         self.labels: npt.NDArray[np.uint16] = np.zeros(0, np.uint16)
         self.chain: Ids = NONE  # the next row of the same key, if membership is by a key
         self.counts: list[npt.NDArray[Any]] = [np.zeros(0, np.int32), np.zeros(0, np.int32)]
-        self.segments = Segments(self._account)
-        self.lanes = Lanes(self._account)
+        self.segments = MembershipTable(self._account)
+        self.lanes = MergeBuffers(self._account)
         self._deltas: list[Ids] = [NONE, NONE]
         self._listed = [0, 0]  # facts of a delta that are read from elsewhere
         self.changes = 0  # how often facts may have entered or left a fact set

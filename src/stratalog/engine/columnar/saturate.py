@@ -12,7 +12,11 @@ import numpy.typing as npt
 
 from stratalog.engine.columnar.adjacency import Adjacency, lay_out
 from stratalog.engine.columnar.batch import ColumnarBatch
-from stratalog.engine.columnar.membership import MANY, SMALL, segment_of_constants
+from stratalog.engine.columnar.membership import (
+    MAX_SEGMENTS,
+    MAX_SINGLE_SEGMENT_ROWS,
+    segment_of_constants,
+)
 from stratalog.engine.columnar.relation import Ids, Relation
 from stratalog.facts.engine import Closed
 from stratalog.facts.sets import FactSet
@@ -28,7 +32,7 @@ if TYPE_CHECKING:
 
 WORK = sized(20_000_000, 3)  # steps of a kernel call: well below a second, so that Ctrl-C works
 GOING = -3  # a lane that nothing stops
-FEW = sized(4096, 2)  # seeds below which one thread is enough
+MIN_SEEDS_PER_THREAD = sized(4096, 2)  # seeds below which one thread is enough
 
 
 @dataclass(slots=True)
@@ -48,7 +52,7 @@ class _Groups:
     @property
     def per_seed(self) -> float:
         """How many facts a seed has led to so far, itself included."""
-        return int(self.met.sum()) / self.done if self.done >= FEW else 0.0
+        return int(self.met.sum()) / self.done if self.done >= MIN_SEEDS_PER_THREAD else 0.0
 
     @property
     def buffers(self) -> tuple[npt.NDArray[np.int64], Ids, Ids, Ids, npt.NDArray[np.int64]]:
@@ -58,7 +62,7 @@ class _Groups:
 def _groups(lane: int, order: Ids, segments: Ids, most: int) -> _Groups:
     where, count = np.empty(most, np.uint32), np.zeros(most, np.uint32)
     queue, met = np.empty(most + 1, np.uint32), np.zeros(most, np.int64)
-    seeds = np.bincount(segments, minlength=MANY)
+    seeds = np.bincount(segments, minlength=MAX_SEGMENTS)
     return _Groups(lane, order, np.zeros(1, np.int64), where, count, queue, met, seeds)
 
 
@@ -107,11 +111,11 @@ class Saturation:
     ) -> tuple[int, npt.NDArray[np.int64]]:
         """Append all that follows; return the rounds it stands for, and facts by last constant."""
         threads = self._engine.threads
-        relation.segments.divide(relation, group, max(4 * seeds.size, SMALL + 1))
+        relation.segments.divide(relation, group, max(4 * seeds.size, MAX_SINGLE_SEGMENT_ROWS + 1))
         values = relation.columns[1 - group][: relation.rows]
         most = 1 + max(int(values.max(initial=0)), int(edges.targets.max(initial=0)))
         order = seeds[np.argsort(relation.columns[group][seeds], kind="stable")]
-        lanes = threads.count if order.size >= FEW else 1
+        lanes = threads.count if order.size >= MIN_SEEDS_PER_THREAD else 1
         segments = segment_of_constants(relation.columns[group][order])
         chosen = [segments % lanes == n for n in range(lanes)]
         parts = [_groups(n, order[c], segments[c], most) for n, c in enumerate(chosen)]

@@ -10,7 +10,7 @@ from stratalog.lang.syntax import Predicate, Variable
 from stratalog.lang.terms import Term
 from stratalog.plan.delta import Version
 
-MOST = sized(1024, 3)  # facts of a delta: more are not looked through
+MAX_DELTA_ROWS = sized(1024, 3)  # facts of a delta: more are not looked through
 
 
 class Starts:
@@ -39,6 +39,6 @@ class Starts:
         key = relation, negated, column
         if key not in self._found:
             rows = relation.delta(negated=negated)
-            is_read = rows.size == relation.delta_size(negated=negated) <= MOST
+            is_read = rows.size == relation.delta_size(negated=negated) <= MAX_DELTA_ROWS
             self._found[key] = set(relation.columns[column][rows].tolist()) if is_read else None
         return self._found[key]

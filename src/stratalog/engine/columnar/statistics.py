@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from stratalog.engine.columnar.membership import SMALL
+from stratalog.engine.columnar.membership import MAX_SINGLE_SEGMENT_ROWS
 from stratalog.engine.columnar.relation import Ids, Relation
 from stratalog.lang.syntax import Predicate
 
@@ -61,7 +61,7 @@ def estimate_distinct(relation: Relation, column: int) -> float:
 
 def key_of(block: npt.NDArray[np.uint32]) -> int | None:
     """Return the column that is almost a key of many pairs, if there is one."""
-    if block.shape[0] != PAIR or block.shape[1] <= SMALL:
+    if block.shape[0] != PAIR or block.shape[1] <= MAX_SINGLE_SEGMENT_ROWS:
         return None
     distinct = [distinct_among(column) for column in block]
     key = int(np.argmax(distinct))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stratalog.closure.change import FrozenPairs
+from stratalog.closure.change import ChangedPairs
 from stratalog.closure.closure import GAINED, KEPT, LOST, Closure, TooLargeError
 from stratalog.closure.edges import Columns
 from stratalog.facts.labels import A, D, I
@@ -71,7 +71,7 @@ class View:
         """Return all pairs of some regions."""
         return self._turned(self.closure.columns(regions))
 
-    def frozen(self, regions: int) -> FrozenPairs:
+    def frozen(self, regions: int) -> ChangedPairs:
         """Return pairs that were lost or gained, to be listed when they are read."""
         pairs = self.closure.frozen(regions)
         return pairs.turned() if self.is_turned else pairs

@@ -22,7 +22,7 @@ from stratalog.engine.columnar.relation import NONE, Ids, Relation
 from stratalog.engine.columnar.view import CHANGED, SETTLED, View
 from stratalog.facts.engine import Reclosed
 from stratalog.facts.labels import E, I, X
-from stratalog.facts.scheme_spec import Closing, Side
+from stratalog.facts.scheme_spec import ClosureSide, ClosureSpec
 from stratalog.facts.sets import FactSet
 from stratalog.kernels.preparation import work_time
 from stratalog.lang.syntax import Predicate
@@ -37,7 +37,7 @@ EXPLICIT = np.uint16(1 << E.bit)  # on rows; all other marks are those of the cl
 class Held:
     """One closure, the relations that are read from it, and its edges."""
 
-    def __init__(self, engine: ColumnarEngine, closing: Closing, budget: int) -> None:
+    def __init__(self, engine: ColumnarEngine, closing: ClosureSpec, budget: int) -> None:
         self.closing = closing
         self._budget = budget
         self.closure = self._empty()
@@ -102,7 +102,7 @@ class Virtual:
         self._held: dict[Predicate, Held] = {}
         self._changed: list[Held] = []  # since the last commit
 
-    def hold(self, closing: Closing, edges: ColumnarBatch) -> bool:
+    def hold(self, closing: ClosureSpec, edges: ColumnarBatch) -> bool:
         """Read relations from a closure of these facts from now on; False if it is too large."""
         engine, begun = self._engine, work_time()
         held = Held(engine, closing, engine.closure_budget())
@@ -129,12 +129,16 @@ class Virtual:
     def __bool__(self) -> bool:
         return bool(self._held)
 
-    def holds(self, closing: Closing) -> bool:
+    def holds(self, closing: ClosureSpec) -> bool:
         """Return whether relations are read from a closure."""
         return any(predicate in self._held for predicate in closing.predicates)
 
     def reclose(
-        self, closing: Closing, touched: ColumnarBatch, lost: ColumnarBatch, gained: ColumnarBatch
+        self,
+        closing: ClosureSpec,
+        touched: ColumnarBatch,
+        lost: ColumnarBatch,
+        gained: ColumnarBatch,
     ) -> Reclosed | None:
         """Let a closure follow facts that were touched; None if it is too large by then."""
         begun, held = work_time(), self._held[self._first(closing)]
@@ -154,7 +158,7 @@ class Virtual:
         self._engine.check()
         return Reclosed(self._region(held, LOST), self._region(held, GAINED))
 
-    def _first(self, closing: Closing) -> Predicate:
+    def _first(self, closing: ClosureSpec) -> Predicate:
         return closing.sides[0].predicate
 
     def _region(self, held: Held, region: int) -> ColumnarBatch:
@@ -162,7 +166,7 @@ class Virtual:
         numbers = [relation.number for relation in held.relations] if size else []
         return ColumnarBatch({}, dict.fromkeys(numbers, (region, size)))
 
-    def _pairs(self, side: Side | None, described: FactSet) -> Columns:
+    def _pairs(self, side: ClosureSide | None, described: FactSet) -> Columns:
         """Return the facts of a relation that are in a set, or in a batch."""
         if side is None:
             return NO_EDGES

@@ -43,7 +43,7 @@ def _names_predicates(described: FactSet) -> bool:
     return False
 
 
-class Sets:
+class SetTables:
     """The truth tables in use, numbered, in one array for kernels."""
 
     def __init__(self) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stratalog.closure.closure import GAINED, TooLargeError
-from stratalog.closure.packed_pairs import NO_WORDS, Words, packed, unpacked
+from stratalog.closure.packed_pairs import NO_WORDS, Words, pack, unpacked
 from stratalog.engine.spark.batch import NOTHING, SparkBatch
 from stratalog.engine.spark.cuts import Written
 from stratalog.engine.spark.enclosure import Enclosure
@@ -20,7 +20,7 @@ from stratalog.engine.spark.rooms import closure_budget, most_edges
 from stratalog.engine.spark.segments import NARROWEST, Key
 from stratalog.engine.spark.side_edges import directed
 from stratalog.facts.labels import I
-from stratalog.facts.scheme_spec import Closing, Side
+from stratalog.facts.scheme_spec import ClosureSide, ClosureSpec
 from stratalog.facts.sets import Over
 from stratalog.kernels.sizes import sized
 from stratalog.lang.syntax import Predicate
@@ -50,7 +50,7 @@ class Bulk:
             return None
         known = np.concatenate([words, others])
         known = known[enclosure.regions(unpacked(known)) == GAINED]
-        return self._written(enclosure, known, Side(enclosure.predicate))
+        return self._written(enclosure, known, ClosureSide(enclosure.predicate))
 
     def is_new(self, predicate: Predicate, batch: SparkBatch) -> bool:
         """Return whether facts are materialised: none of their kind is in the overlay."""
@@ -59,7 +59,7 @@ class Bulk:
         relation = self._engine.overlay.relations.get(predicate)
         return relation is None or not relation.rows
 
-    def held(self, closing: Closing, edges: SparkBatch) -> Held | None:
+    def held(self, closing: ClosureSpec, edges: SparkBatch) -> Held | None:
         """Return the closure that relations are, whose pairs are facts then, None if too large."""
         engine = self._engine
         of_side = [engine.settle(edges & Over(frozenset({s.predicate}))) for s in closing.sides]
@@ -76,7 +76,7 @@ class Bulk:
             engine.mark(self._written(held.enclosure, words, side), I)
         return held
 
-    def _steps(self, closing: Closing) -> SparkBatch:
+    def _steps(self, closing: ClosureSpec) -> SparkBatch:
         if closing.steps is None:
             return NOTHING
         return self._engine.settle(Over(frozenset({closing.steps.predicate})) & I)
@@ -130,7 +130,7 @@ class Bulk:
         work = self._engine.session
         with work.described(f"gathering {sum(map(len, batches)):,} edges"):
             found = work.fetched(work.sql(" UNION ALL ".join(texts)))
-        words, places = packed([ids(found, "c0"), ids(found, "c1")]), integers(found, "place")
+        words, places = pack([ids(found, "c0"), ids(found, "c1")]), integers(found, "place")
         return [
             np.sort(np.concatenate([words[places == place], more]))
             for place, more in enumerate(touched)
@@ -140,12 +140,12 @@ class Bulk:
         """Return facts of a batch that are in the overlay."""
         overlay = self._engine.overlay
         parts = (
-            packed(overlay.columns_of(overlay.by_number[number].predicate, rows))
+            pack(overlay.columns_of(overlay.by_number[number].predicate, rows))
             for number, rows in batch.local.rows.items()
         )
         return np.concatenate([NO_WORDS, *parts])
 
-    def _written(self, enclosure: Enclosure, known: Words, side: Side) -> SparkBatch:
+    def _written(self, enclosure: Enclosure, known: Words, side: ClosureSide) -> SparkBatch:
         """Return a segment of the pairs that a closure has gained and nobody knows."""
         size = enclosure.closure.size(GAINED) - known.size
         if not size:
@@ -177,9 +177,9 @@ class Bulk:
                 raise
         return kept
 
-    def _handed_over(self, enclosure: Enclosure, known: Words, side: Side) -> SparkBatch:
+    def _handed_over(self, enclosure: Enclosure, known: Words, side: ClosureSide) -> SparkBatch:
         """Return a segment of pairs that the driver lists."""
-        listed_here = np.concatenate([packed(block) for block in enclosure.listed(GAINED)])
+        listed_here = np.concatenate([pack(block) for block in enclosure.listed(GAINED)])
         words = np.setdiff1d(listed_here, known, assume_unique=True)
         pairs = unpacked(directed(words, side))
         segment = self._engine.facts.add_new(side.predicate, pairs, words.size)

@@ -14,8 +14,8 @@ from stratalog.closure.packed_pairs import (
     Mask,
     Pairs,
     Words,
-    among,
-    replaced,
+    is_among,
+    replace,
     unpacked,
 )
 from stratalog.engine.columnar.relation import Ids
@@ -42,7 +42,7 @@ class Enclosure:
 
     def is_edge(self, words: Words) -> Mask:
         """Return which pairs are edges."""
-        return among(self.edges, words)
+        return is_among(self.edges, words)
 
     def start(self, edges: Words, steps: Words) -> None:
         """Have edges, and steps if these are others; all are sorted."""
@@ -63,7 +63,7 @@ class Enclosure:
         self.closure.commit()
         self.closure.change(*map(unpacked, (lost, gained, lost_steps, gained_steps)))
         self.before = self.edges
-        self.edges = replaced(self.edges, lost, gained)
+        self.edges = replace(self.edges, lost, gained)
 
     def take_back(self) -> None:
         """Make the closure what it was before the last change."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stratalog.closure.closure import GAINED, LOST, TooLargeError
-from stratalog.closure.packed_pairs import NO_WORDS, Mask, Pairs, Words, packed, unpacked
+from stratalog.closure.packed_pairs import NO_WORDS, Mask, Pairs, Words, pack, unpacked
 from stratalog.engine.columnar.batch import ColumnarBatch
 from stratalog.engine.spark.batch import NOTHING, SparkBatch
 from stratalog.engine.spark.bulk import Bulk
@@ -58,7 +58,7 @@ class Enclosures:
         """Return the facts in a set with a count above zero, sorted."""
         engine = self._engine
         most = most_edges(engine.session)
-        return np.sort(packed(engine.columns_in(predicate, present, most, supported=True)))
+        return np.sort(pack(engine.columns_in(predicate, present, most, supported=True)))
 
     def drop(self, predicates: frozenset[Predicate]) -> None:
         """Let go of the closures of some relations; if that is undone, of those made since."""
@@ -184,7 +184,7 @@ class Enclosures:
         overlay = self._engine.overlay
         local = self._engine.as_rows(batch)
         rows = local.rows[overlay.relation(predicate).number]
-        return SparkBatch(local=local), packed(overlay.columns_of(predicate, rows))
+        return SparkBatch(local=local), pack(overlay.columns_of(predicate, rows))
 
     def _found(self, predicate: Predicate, blocks: Sequence[Pairs]) -> SparkBatch:
         return self._engine.find((predicate, block, block[0].size) for block in blocks)

@@ -37,7 +37,7 @@ from stratalog.engine.spark.settle import (
 )
 from stratalog.facts.counts import Count
 from stratalog.facts.engine import Bodies, BudgetSpentError, Reclosed, Regrouped
-from stratalog.facts.scheme_spec import Closing
+from stratalog.facts.scheme_spec import ClosureSpec
 from stratalog.facts.sets import Batch, FactSet, Label
 from stratalog.facts.terms import Terms
 from stratalog.kernels.sizes import sized
@@ -184,14 +184,14 @@ class SparkEngine(Contents):
         self._enclosures.drop(predicates)
         self._holding.drop(predicates)
 
-    def hold(self, closing: Closing, edges: Batch) -> bool:
+    def hold(self, closing: ClosureSpec, edges: Batch) -> bool:
         return self._holding.hold(closing, checked(edges))
 
-    def holds(self, closing: Closing) -> bool:
+    def holds(self, closing: ClosureSpec) -> bool:
         return self._holding.holds(closing)
 
     def reclose(
-        self, closing: Closing, touched: Batch, lost: Batch, gained: Batch
+        self, closing: ClosureSpec, touched: Batch, lost: Batch, gained: Batch
     ) -> Reclosed | None:
         return self._holding.reclose(closing, checked(touched), checked(lost), checked(gained))
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from stratalog.engine.shared.set_tables import Sets
+from stratalog.engine.shared.set_tables import SetTables
 from stratalog.engine.spark.cuts import Written
 from stratalog.engine.spark.overlay import Mask, States
 from stratalog.engine.spark.segments import (
@@ -50,7 +50,7 @@ class Facts:
     def __init__(self, work: Work) -> None:
         self.work = work
         self.tables: dict[int, Table] = {}
-        self.sets = Sets()
+        self.sets = SetTables()
         self.predicates: list[Predicate] = []
         self._numbers: dict[Predicate, int] = {}
         self._dropped: set[Predicate] = set()

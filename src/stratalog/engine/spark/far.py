@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from stratalog.closure.packed_pairs import Words, packed
+from stratalog.closure.packed_pairs import Words, pack
 from stratalog.engine.spark.batch import NOTHING, SparkBatch, in_use
 from stratalog.engine.spark.cuts import Written
 from stratalog.engine.spark.deriving import Change
@@ -88,7 +88,7 @@ class Far:
             found = work.fetched(forests.limit(most + 1))
         if found.num_rows > most:
             return None
-        return np.unique(packed([ids(found, "c0"), ids(found, "c1")]))
+        return np.unique(pack([ids(found, "c0"), ids(found, "c1")]))
 
     def connected(self, predicate: Predicate, edges: SparkBatch) -> SparkBatch:
         """Return the new pairs of components that edges make or join."""

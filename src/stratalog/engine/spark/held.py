@@ -7,18 +7,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from stratalog.closure.closure import KEPT, LOST
-from stratalog.closure.packed_pairs import NO_WORDS, Mask, Words, among, packed, unpacked
+from stratalog.closure.packed_pairs import NO_WORDS, Mask, Words, is_among, pack, unpacked
 from stratalog.engine.columnar.relation import Ids
 from stratalog.engine.spark.enclosure import Enclosure
 from stratalog.engine.spark.side_edges import SideEdges, directed
-from stratalog.facts.scheme_spec import Closing, Side
+from stratalog.facts.scheme_spec import ClosureSide, ClosureSpec
 from stratalog.lang.syntax import Predicate
 
 
 class Held:
     """One closure, and which facts of each of its relations are external."""
 
-    def __init__(self, closing: Closing, budget: int, facts: Sequence[Words], steps: Words) -> None:
+    def __init__(
+        self, closing: ClosureSpec, budget: int, facts: Sequence[Words], steps: Words
+    ) -> None:
         self.closing = closing
         self.sides = SideEdges.of(
             closing, [np.sort(directed(w, s)) for w, s in zip(facts, closing.sides, strict=True)]
@@ -58,7 +60,7 @@ class Held:
         self.enclosure.take_back()
         self.sides = self._before
 
-    def pairs(self, side: Side, regions: int) -> list[tuple[Ids, Ids]]:
+    def pairs(self, side: ClosureSide, regions: int) -> list[tuple[Ids, Ids]]:
         """Return the pairs of a relation that are in some regions, in blocks."""
         blocks = self.enclosure.listed(regions)
         return [(second, first) for first, second in blocks] if side.is_turned else blocks
@@ -69,6 +71,6 @@ class Held:
         Until an update ends, segments are as before; what it changes is in the overlay.
         """
         place = [side.predicate for side in self.closing.sides].index(predicate)
-        words = directed(packed(columns), self.closing.sides[place])
+        words = directed(pack(columns), self.closing.sides[place])
         inside = (self.enclosure.regions(unpacked(words)) & (LOST | KEPT)) > 0
-        return np.asarray(inside), among(self.sides.facts[place], words)
+        return np.asarray(inside), is_among(self.sides.facts[place], words)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from stratalog.closure.closure import GAINED, LOST, TooLargeError
-from stratalog.closure.packed_pairs import NO_WORDS, Mask, Words, packed
+from stratalog.closure.packed_pairs import NO_WORDS, Mask, Words, pack
 from stratalog.engine.columnar.batch import ColumnarBatch
 from stratalog.engine.columnar.relation import NONE, Ids, Relation
 from stratalog.engine.spark.batch import SparkBatch
@@ -23,7 +23,7 @@ from stratalog.engine.spark.overlay import ABSENT, UNTOLD
 from stratalog.engine.spark.rooms import closure_budget, most_edges
 from stratalog.facts.engine import Reclosed
 from stratalog.facts.labels import A, D, E, I, X
-from stratalog.facts.scheme_spec import Closing, Side
+from stratalog.facts.scheme_spec import ClosureSide, ClosureSpec
 from stratalog.facts.sets import Over
 from stratalog.lang.syntax import Predicate
 
@@ -57,7 +57,7 @@ class Holding:
         self._changed: list[Held] = []  # since the last update ended
         self._too_large: set[Predicate] = set()
 
-    def hold(self, closing: Closing, edges: SparkBatch) -> bool:
+    def hold(self, closing: ClosureSpec, edges: SparkBatch) -> bool:
         """Make facts of all pairs that relations have as one closure of these facts."""
         if not all(self._bulk.is_new(predicate, edges) for predicate in closing.predicates):
             return False
@@ -72,7 +72,7 @@ class Holding:
             self._engine.mark(self._engine.settle(whole) if closing.is_symmetric else edges, X)
         return True
 
-    def holds(self, closing: Closing) -> bool:
+    def holds(self, closing: ClosureSpec) -> bool:
         """Return whether relations follow a closure; in a store that was opened, it is made now."""
         known = self._held.get(closing.sides[0].predicate)
         if known is not None and known.closing == closing:
@@ -93,7 +93,7 @@ class Holding:
     def _stored(self, predicate: Predicate, *, is_external: bool = False) -> Words:
         """Return the facts of a relation, or those that hold without the module."""
         most = most_edges(self._engine.session)
-        return packed(self._engine.columns_in(predicate, I, most, supported=is_external))
+        return pack(self._engine.columns_in(predicate, I, most, supported=is_external))
 
     def drop(self, predicates: frozenset[Predicate]) -> None:
         """Let go of closures; if that is undone, they are back."""
@@ -127,7 +127,7 @@ class Holding:
     # -- changes
 
     def reclose(
-        self, closing: Closing, touched: SparkBatch, lost: SparkBatch, gained: SparkBatch
+        self, closing: ClosureSpec, touched: SparkBatch, lost: SparkBatch, gained: SparkBatch
     ) -> Reclosed | None:
         """Let a closure follow facts that were touched; None if it is too large by then."""
         begun, engine = time.process_time(), self._engine
@@ -158,14 +158,14 @@ class Holding:
             held.take_back()
             self._changed.remove(held)
 
-    def _touched(self, side: Side, batch: SparkBatch) -> Touched:
+    def _touched(self, side: ClosureSide, batch: SparkBatch) -> Touched:
         """Return touched facts of a relation, and which of them hold without the module."""
         relation = self._engine.overlay.relation(side.predicate)
         rows = self._rows(relation, batch)
         is_external = np.asarray(relation.counts[0][rows] > 0)
         return Touched(relation, rows, self._words(relation, rows), is_external)
 
-    def _steps(self, side: Side | None, batch: SparkBatch) -> Words:
+    def _steps(self, side: ClosureSide | None, batch: SparkBatch) -> Words:
         """Return the facts of a batch that are steps."""
         if side is None:
             return NO_WORDS
@@ -176,7 +176,7 @@ class Holding:
         return self._engine.as_rows(batch).rows.get(relation.number, NONE)
 
     def _words(self, relation: Relation, rows: Ids) -> Words:
-        return packed(self._engine.overlay.columns_of(relation.predicate, rows))
+        return pack(self._engine.overlay.columns_of(relation.predicate, rows))
 
     def _listed(self, held: Held, region: int) -> SparkBatch:
         """Return the pairs of a region as rows, of all relations."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stratalog.closure.closure import BUDGET
+from stratalog.closure.closure import BUDGET_BYTES
 from stratalog.spark.settings import bytes_of
 
 if TYPE_CHECKING:
@@ -19,14 +19,14 @@ def closure_budget(work: Work) -> int:
     """Return the bytes that a closure may take, in the driver and in each worker."""
     given = work.setting(SETTING)
     if given is not None:
-        return bytes_of(given, BUDGET)
+        return bytes_of(given, BUDGET_BYTES)
     conf = work.context.getConf()
     if work.is_local:
         memory, tasks = conf.get("spark.driver.memory", "1g"), work.context.defaultParallelism
     else:
         memory = conf.get("spark.executor.memory", "1g")
         tasks = int(conf.get("spark.executor.cores", "1") or 1)
-    return min(BUDGET, bytes_of(memory, 1 << 30) // (SHARE * tasks))
+    return min(BUDGET_BYTES, bytes_of(memory, 1 << 30) // (SHARE * tasks))
 
 
 def most_edges(work: Work) -> int:

@@ -11,32 +11,32 @@ from stratalog.closure.packed_pairs import (
     NO_WORDS,
     Mask,
     Words,
-    among,
     firsts_among,
-    packed,
-    replaced,
-    turned,
+    is_among,
+    pack,
+    replace,
+    swap,
     unpacked,
 )
-from stratalog.facts.scheme_spec import Closing, Side
+from stratalog.facts.scheme_spec import ClosureSide, ClosureSpec
 
 
-def directed(words: Words, side: Side | None) -> Words:
+def directed(words: Words, side: ClosureSide | None) -> Words:
     """Return pairs of a relation in the direction of the closure, or the other way round."""
-    return turned(words) if side is not None and side.is_turned else words
+    return swap(words) if side is not None and side.is_turned else words
 
 
 class SideEdges(NamedTuple):
     """External facts of each side in the direction of the closure; nothing here ever changes."""
 
-    closing: Closing
+    closing: ClosureSpec
     facts: tuple[Words, ...]  # of each side, sorted
     by_target: tuple[Words, ...]  # the same turned, if loops depend on that
 
     @classmethod
-    def of(cls, closing: Closing, facts: Sequence[Words]) -> SideEdges:
+    def of(cls, closing: ClosureSpec, facts: Sequence[Words]) -> SideEdges:
         """Return what facts of each side are, which are sorted."""
-        by_target = [np.sort(turned(words)) for words in facts] if closing.has_targets else ()
+        by_target = [np.sort(swap(words)) for words in facts] if closing.has_targets else ()
         return cls(closing, tuple(facts), tuple(by_target))
 
     def edges(self) -> Words:
@@ -52,22 +52,22 @@ class SideEdges(NamedTuple):
             _changes(known, words, is_external)
             for known, (words, is_external) in zip(self.facts, touched, strict=True)
         ]
-        facts = tuple(replaced(k, *change) for k, change in zip(self.facts, changes, strict=True))
+        facts = tuple(replace(k, *change) for k, change in zip(self.facts, changes, strict=True))
         after = self._replace(facts=facts)
         if self.closing.has_targets:
-            backwards = [tuple(np.sort(turned(each)) for each in change) for change in changes]
+            backwards = [tuple(np.sort(swap(each)) for each in change) for change in changes]
             pairs = zip(self.by_target, backwards, strict=True)
-            after = after._replace(by_target=tuple(replaced(known, *back) for known, back in pairs))
+            after = after._replace(by_target=tuple(replace(known, *back) for known, back in pairs))
         some = np.unique(np.concatenate([NO_WORDS, *(each for c in changes for each in c)]))
         some = np.unique(np.concatenate([some, *_loops(self.closing, some)]))
-        was, is_now = among(edges, some), after.are_edges(some)
+        was, is_now = is_among(edges, some), after.are_edges(some)
         return Followed(after, some[was & ~is_now], some[~was & is_now])
 
     def are_edges(self, words: Words) -> Mask:
         """Return which pairs are external facts of some side, or loops at the ends of one."""
         found = np.zeros(words.size, np.bool_)
         for facts in self.facts:
-            found |= among(facts, words)
+            found |= is_among(facts, words)
         first, second = unpacked(words)
         for known in (self.facts if self.closing.has_sources else (), self.by_target):
             for facts in known:
@@ -83,13 +83,13 @@ class Followed(NamedTuple):
     gained: Words
 
 
-def _loops(closing: Closing, words: Words) -> list[Words]:
+def _loops(closing: ClosureSpec, words: Words) -> list[Words]:
     """Return the loops at those ends of pairs that a reflexive closure has them at."""
     ends = zip(unpacked(words), (closing.has_sources, closing.has_targets), strict=True)
-    return [packed((constants, constants)) for constants, wanted in ends if wanted]
+    return [pack((constants, constants)) for constants, wanted in ends if wanted]
 
 
 def _changes(known: Words, words: Words, is_external: Mask) -> tuple[Words, Words]:
     """Return which facts are external no longer, and which have become so, sorted."""
-    was = among(known, words)
+    was = is_among(known, words)
     return np.sort(words[was & ~is_external]), np.sort(words[~was & is_external])

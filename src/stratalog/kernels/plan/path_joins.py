@@ -51,7 +51,7 @@ LAID_OUT, CHAINED = 0, 1
 
 # How far the paths of a lane have been followed.
 NEXT_START, WRITTEN, MERGED, DERIVED, DERIVED_UPPER, PROGRESS = range(6)  # DERIVED in two halves
-TOGETHER = sized(4096, 2)  # heads merged together: small enough for the cache
+MERGED_HEADS = sized(4096, 2)  # heads merged together: small enough for the cache
 TOO_MANY = 100  # besides what `evaluate_all` returns
 
 
@@ -153,7 +153,7 @@ def _follow(levels, sets, starts, progress, key, counts, reached, out, weights):
     written = np.uint64(0)
     steps = 0
     s = progress[NEXT_START]
-    while s < starts.size and written < np.uint64(TOGETHER):
+    while s < starts.size and written < np.uint64(MERGED_HEADS):
         start = starts[s]
         this = 0
         counts[0, start] = 1

@@ -39,7 +39,9 @@ _SHIFT = np.uint64(32)
 NEIGHBOURS = np.uint64(sized(6, 1))  # bits: so many constants in a row share a segment, or a page
 CLUSTERS = np.uint64(sized(8, 2))  # parts of a segment's slots, each a fit for the cache
 _IN_PAGE = np.uint64((1 << int(NEIGHBOURS)) - 1)
-FAR = np.uint64(sized(256, 4))  # slots by which no row misses its own in a table as full as ours
+MAX_SLOT_DISTANCE = np.uint64(
+    sized(256, 4)
+)  # slots by which no row misses its own in a table as full as ours
 _CROWDED = np.uint64(4)  # bits: a segment with 16 slots for each row need not grow
 
 
@@ -64,7 +66,7 @@ def is_crowded(slot, home, used, n_slots):
     pass by all before it.
     """
     off = slot - home if slot >= home else slot + n_slots - home
-    return off > FAR and np.uint64(used) << _CROWDED > n_slots
+    return off > MAX_SLOT_DISTANCE and np.uint64(used) << _CROWDED > n_slots
 
 
 @kernel

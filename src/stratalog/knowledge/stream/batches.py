@@ -25,7 +25,7 @@ from stratalog.knowledge.changes import ChangedFacts, Changes
 from stratalog.knowledge.moving import move_on
 from stratalog.knowledge.stored.checks import checked_stream
 from stratalog.knowledge.update import apply as updating
-from stratalog.knowledge.update.request import Wish
+from stratalog.knowledge.update.request import UpdateRequest
 from stratalog.lang.syntax import Predicate
 from stratalog.pipeline.decode import decode_table
 from stratalog.pipeline.feed import Feed, Net, blamed, check_shapes, fitted, net
@@ -177,10 +177,10 @@ class Batches:
 
         return mark
 
-    def _wish(self, wanted: Net) -> Wish:
+    def _wish(self, wanted: Net) -> UpdateRequest:
         algorithm = updating.algorithm(self.kb, self.maintenance)
         insert, delete = (_facts(tables) for tables in (wanted.insert, wanted.delete))
-        return Wish(insert, delete, maintenance=algorithm)
+        return UpdateRequest(insert, delete, maintenance=algorithm)
 
     def _changed(self, changes: Changes) -> Iterator[Changed]:
         """Yield what goes to the output, decoded."""

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 FOLDER = "stream"  # in a store, of checkpoints
 LOCK = "stream.lock"
-LOOK = 0.5  # seconds between two looks at a stream that is waited for
+POLL_SECONDS = 0.5  # seconds between two looks at a stream that is waited for
 
 
 class Stream:
@@ -123,8 +123,10 @@ class Stream:
             return True
         left = timeout
         try:
-            while not _has_ended(query, LOOK if left is None else min(LOOK, max(left, 0.01))):
-                left = None if left is None else left - LOOK
+            while not _has_ended(
+                query, POLL_SECONDS if left is None else min(POLL_SECONDS, max(left, 0.01))
+            ):
+                left = None if left is None else left - POLL_SECONDS
                 if left is not None and left <= 0:
                     return False
         except Exception as error:

@@ -24,7 +24,7 @@ from stratalog.knowledge.statistics import Totals, prefixes_with, profile_of, ru
 from stratalog.knowledge.stored import save as persist
 from stratalog.knowledge.update.edit_rules import edit_rules, undefined
 from stratalog.knowledge.update.maintain import maintain
-from stratalog.knowledge.update.request import Wish, read_given, without
+from stratalog.knowledge.update.request import UpdateRequest, read_given, without
 from stratalog.knowledge.update.transaction import Told, Transaction
 from stratalog.lang.syntax import Predicate
 from stratalog.pipeline.manifest import JSON
@@ -55,16 +55,18 @@ def update(
     A fact that is inserted and deleted is inserted. A knowledge base with a store has a new version
     there when this returns. If anything goes wrong, nothing has changed.
     """
-    return run(self, Wish(insert, delete, add_rules, remove_rules, algorithm(self, maintenance)))
+    return run(
+        self, UpdateRequest(insert, delete, add_rules, remove_rules, algorithm(self, maintenance))
+    )
 
 
-def run(kb: KnowledgeBase, wish: Wish, mark: Mark | None = None) -> Changes:
+def run(kb: KnowledgeBase, wish: UpdateRequest, mark: Mark | None = None) -> Changes:
     """Do an update; with `mark` it makes a version even if nothing changes."""
     with kb._turns.writing("update"):
         return apply(kb, wish, mark)
 
 
-def apply(kb: KnowledgeBase, wish: Wish, mark: Mark | None = None) -> Changes:
+def apply(kb: KnowledgeBase, wish: UpdateRequest, mark: Mark | None = None) -> Changes:
     """Do an update in a writer's turn, which the caller has."""
     persist.check_current(kb)
     with _begun(kb, wish) as (transaction, done):
@@ -79,7 +81,7 @@ def apply(kb: KnowledgeBase, wish: Wish, mark: Mark | None = None) -> Changes:
 
 
 @contextmanager
-def _begun(kb: KnowledgeBase, wish: Wish) -> Iterator[tuple[Transaction, _Done]]:
+def _begun(kb: KnowledgeBase, wish: UpdateRequest) -> Iterator[tuple[Transaction, _Done]]:
     """Have the engine, and what is to be done; facts are drawn from the user's functions before."""
     with reporter(kb._options.progress) as report:
         with full_memory_explained(DOING):
@@ -98,7 +100,7 @@ def what_if(
     remove_rules: object = None,
 ) -> Changes:
     """Return what `update` would change; nothing is changed."""
-    wish = Wish(insert, delete, add_rules, remove_rules, algorithm(self, maintenance))
+    wish = UpdateRequest(insert, delete, add_rules, remove_rules, algorithm(self, maintenance))
     with (
         self._turns.writing("what_if"),
         _begun(self, wish) as (transaction, done),
@@ -120,7 +122,7 @@ def algorithm(kb: KnowledgeBase, given: str | None) -> str:
 class _Done:
     """An update that is done in memory, and its account."""
 
-    def __init__(self, kb: KnowledgeBase, wish: Wish, report: Reporter) -> None:
+    def __init__(self, kb: KnowledgeBase, wish: UpdateRequest, report: Reporter) -> None:
         """Read what is given; no fact changes yet."""
         self._kb = kb
         self._wish = wish

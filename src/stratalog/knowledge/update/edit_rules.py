@@ -20,7 +20,7 @@ from stratalog.knowledge.programs import Edit
 from stratalog.knowledge.update.maintain import Outcome, maintain
 from stratalog.knowledge.update.rebuild import rebuild
 from stratalog.knowledge.update.replan import aligned
-from stratalog.knowledge.update.request import Given
+from stratalog.knowledge.update.request import UpdateFacts
 from stratalog.lang.check import undefined_predicates
 from stratalog.lang.syntax import TRIPLE, Predicate, Program
 from stratalog.plan.lower import lower_rules
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def edit_rules(
-    kb: KnowledgeBase, program: Program, given: Given, maintenance: str, report: Reporter
+    kb: KnowledgeBase, program: Program, given: UpdateFacts, maintenance: str, report: Reporter
 ) -> Outcome:
     """Give the knowledge base another program, and let its facts follow."""
     old = kb._plan
@@ -48,7 +48,7 @@ def edit_rules(
 
 
 def undefined(
-    kb: KnowledgeBase, edit: Edit, given: Given, named: Container[str]
+    kb: KnowledgeBase, edit: Edit, given: UpdateFacts, named: Container[str]
 ) -> list[StratalogWarning]:
     """Return warnings about new rules that read what has neither facts nor rules.
 

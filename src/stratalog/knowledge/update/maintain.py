@@ -20,7 +20,7 @@ from stratalog.knowledge.load import as_stored
 from stratalog.knowledge.statistics import start_limits
 from stratalog.knowledge.update.algorithms import check_maintenance
 from stratalog.knowledge.update.replan import with_predicates
-from stratalog.knowledge.update.request import Given
+from stratalog.knowledge.update.request import UpdateFacts
 from stratalog.knowledge.update.rounds import MOST_ROUNDS_WITH_BIND, Endless, Rounds
 from stratalog.lang.names import show_name
 from stratalog.lang.syntax import Predicate
@@ -71,7 +71,7 @@ def _difference(more: list[Encoded], fewer: list[Encoded]) -> Counter[Predicate]
 
 def maintain(
     kb: KnowledgeBase,
-    given: Given,
+    given: UpdateFacts,
     maintenance: str,
     report: Reporter,
     changed: Sequence[Stratum] = (),

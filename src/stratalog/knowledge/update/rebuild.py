@@ -20,7 +20,7 @@ from stratalog.knowledge.rows import missing
 from stratalog.knowledge.triples import Triples
 from stratalog.knowledge.update.algorithms import Maintenance
 from stratalog.knowledge.update.maintain import Outcome
-from stratalog.knowledge.update.request import Given
+from stratalog.knowledge.update.request import UpdateFacts
 from stratalog.lang.syntax import Predicate
 from stratalog.plan.program import plan_program
 
@@ -32,7 +32,7 @@ WHY = "triples are stored in another way: all is derived again from the explicit
 Relations = dict[Predicate, Encoded]
 
 
-def rebuild(kb: KnowledgeBase, given: Given, report: Reporter) -> Outcome:
+def rebuild(kb: KnowledgeBase, given: UpdateFacts, report: Reporter) -> Outcome:
     """Give the knowledge base another engine, with the explicit facts that an update leaves."""
     from stratalog.knowledge.build import run
 
@@ -70,7 +70,7 @@ def _relations(kb: KnowledgeBase, described: FactSet) -> Relations:
     return {each[0]: each for each in visible_facts(facts, kb._dictionary, triples=triples)}
 
 
-def _kept(kb: KnowledgeBase, given: Given) -> tuple[int, list[Encoded]]:
+def _kept(kb: KnowledgeBase, given: UpdateFacts) -> tuple[int, list[Encoded]]:
     """Return how many facts to delete are explicit, and the explicit facts without them."""
     host, engine = kb._host, kb._host.engine
     gone = engine.settle(host.find(given.delete) & E)

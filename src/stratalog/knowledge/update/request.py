@@ -31,11 +31,11 @@ from stratalog.runtime.telling import Warned
 if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase
 
-FEW = 10_000  # rows of a table that are read in a moment
+MAX_QUICK_ROWS = 10_000  # rows of a table that are read in a moment
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class UpdateRequest:
     """What an update is asked to do."""
 
     insert: object = None
@@ -44,7 +44,7 @@ class Wish:
     remove_rules: object = None
     maintenance: str = "auto"
 
-    def drawn(self, report: Reporter) -> Wish:
+    def drawn(self, report: Reporter) -> UpdateRequest:
         """Return the same with all rows made that functions of the user make one by one."""
         if not any(_is_made(facts) for facts in (self.insert, self.delete) if facts is not None):
             return self
@@ -75,7 +75,7 @@ def _listed(rows: Iterator[object], key: object) -> list[object]:
 
 
 @dataclass(slots=True)
-class Given:
+class UpdateFacts:
     """The facts of an update; those to delete as the plan stores them, if all is known of them."""
 
     insert: EncodedFacts
@@ -85,8 +85,8 @@ class Given:
 
 
 def read_given(
-    kb: KnowledgeBase, wish: Wish, edit: Edit, report: Reporter, warned: Warned
-) -> Given:
+    kb: KnowledgeBase, wish: UpdateRequest, edit: Edit, report: Reporter, warned: Warned
+) -> UpdateFacts:
     """Return the facts of an update; what is deleted adds nothing to the dictionary."""
     account = ReadReport()
     dictionary = kb._dictionary
@@ -103,7 +103,7 @@ def read_given(
     new = reading.read(wish.insert, edit.inserted)
     for doing, facts in (("delete", gone), ("insert", new)):
         _doubt(kb, facts, edit.program, doing, warned)
-    return Given(new, known, asked, account)
+    return UpdateFacts(new, known, asked, account)
 
 
 def _doubt(
@@ -171,7 +171,7 @@ def _arities(kb: KnowledgeBase) -> Mapping[str, set[int]]:
 def _are_few(facts: object) -> bool:
     """Return whether reading the facts takes no time to speak of; of files nobody knows."""
     return isinstance(facts, Mapping) and all(
-        isinstance(rows, pa.Table | list) and len(rows) <= FEW for rows in facts.values()
+        isinstance(rows, pa.Table | list) and len(rows) <= MAX_QUICK_ROWS for rows in facts.values()
     )
 
 

@@ -37,12 +37,12 @@ from stratalog.facts.engine import Engine
 from stratalog.facts.labels import A, D, I
 from stratalog.facts.sets import Batch, Supported
 from stratalog.plan.rules import PlannedRule, Stratum
-from stratalog.reason.bf_c import FEW, MORE, Proofs
+from stratalog.reason.bf_c import FIRST_LIMIT, NEXT_LIMIT, Proofs
 from stratalog.reason.insertion import first_gains
 from stratalog.reason.losses import first_losses
 from stratalog.reason.modules import dred_c_mod, mat_mod
 from stratalog.reason.modules.functions import Functions, functions
-from stratalog.reason.update import NEW, NOTHING, STANDING, Changed, StratumChanges, joined
+from stratalog.reason.update import NEW, NOTHING, STANDING, Changed, StratumChanges, union
 
 NR, R = Count.NONRECURSIVE, Count.RECURSIVE
 
@@ -58,7 +58,7 @@ def maintain(engine: Engine[PlannedRule], stratum: Stratum, changes: StratumChan
     deleted = _delete_unproved(engine, stratum, changes, proofs)  # L54
     proved = proofs.forget()
     for module in modules:
-        module.reckon(proved, deleted)
+        module.finish_deletion(proved, deleted)
     return Changed(deleted, _insert(engine, stratum, changes, modules))  # L55
 
 
@@ -70,11 +70,11 @@ def _delete_unproved(  # L57
     # Differs: what has C_nr > 0 is not even checked, unless another fact needs it.
     while delta := proofs.missing(engine.settle(found - D - Supported(NR))):  # L62-67
         lowered = engine.apply(stratum.rest, STANDING, I | A, delta, count=R, lower=True)  # L68
-        own = [module.doubt(STANDING, delta) for module in proofs.modules]
+        own = [module.one_step(STANDING, delta) for module in proofs.modules]
         engine.mark(delta, D)  # L69
         deleted.append(delta)
-        found = joined(engine, [lowered, *own])
-    return joined(engine, [engine.settle(NOTHING), *deleted])
+        found = union(engine, [lowered, *own])
+    return union(engine, [engine.settle(NOTHING), *deleted])
 
 
 def _insert(
@@ -86,9 +86,9 @@ def _insert(
     """Add all that follows from what is new, as DRed^c-MOD does; return it."""
     gained = first_gains(engine, stratum, changes)
     for module in modules:
-        module.support(gained)
+        module.note_external(gained)
     closing = mat_mod.rounds(engine, stratum, modules, gained, NEW, A)
-    return joined(engine, [engine.settle(NOTHING), *closing])
+    return union(engine, [engine.settle(NOTHING), *closing])
 
 
 class _Proofs(Proofs):
@@ -105,18 +105,18 @@ class _Proofs(Proofs):
     def _needed(self, unproved: Batch, limit: int) -> Batch:
         """Return the facts that may prove what is unproved, by the paths of modules or by rules."""
         if limit == HIDDEN:
-            found = [module.uncover(STANDING, unproved) for module in self.modules]
-            return joined(self._engine, found)
+            found = [module.hidden_support(STANDING, unproved) for module in self.modules]
+            return union(self._engine, found)
         # Differs: C_r is the number of instances in what stands, which the paper does not know.
         counted = self._engine.settle(unproved & Supported(R))
         found = [super()._needed(counted, limit)]  # L73
-        if limit == FEW:
+        if limit == FIRST_LIMIT:
             found.append(self._examine(self._special, unproved, limit))
-        elif limit == MORE:
+        elif limit == NEXT_LIMIT:
             found += [module.paths(STANDING, unproved) for module in self.modules]
             self._unfinished[HIDDEN].append(unproved)
-        return joined(self._engine, found)
+        return union(self._engine, found)
 
     def _follows(self, delta: Batch) -> Batch:
         found = [module.prove(delta) for module in self.modules]
-        return joined(self._engine, [super()._follows(delta), *found])  # L85
+        return union(self._engine, [super()._follows(delta), *found])  # L85

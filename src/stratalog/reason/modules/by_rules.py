@@ -11,7 +11,7 @@ from stratalog.facts.engine import Engine
 from stratalog.facts.labels import P, S
 from stratalog.facts.sets import Batch, FactSet, Over, Supported
 from stratalog.plan.rules import Module, PlannedRule
-from stratalog.reason.update import NEW, NOTHING, STANDING, joined
+from stratalog.reason.update import NEW, NOTHING, STANDING, union
 
 NR = Count.NONRECURSIVE
 
@@ -66,7 +66,7 @@ class PlainRules:
             queue = engine.settle(derived - NEW - S)
         return self._forget(found)
 
-    def doubt(self, pos: FactSet, delta: Batch) -> Batch:
+    def one_step(self, pos: FactSet, delta: Batch) -> Batch:
         """Return what follows from deleted facts in one step."""
         derived = self._engine.apply(self._rules, pos, pos, delta)
         return self._engine.settle((derived & pos) - delta)
@@ -75,7 +75,7 @@ class PlainRules:
         """Return the facts that derive others in one step."""
         return self._engine.bodies_of(self._rules, facts, pos, pos, self._here).facts
 
-    def uncover(self, pos: FactSet, facts: Batch) -> Batch:  # noqa: ARG002
+    def hidden_support(self, pos: FactSet, facts: Batch) -> Batch:  # noqa: ARG002
         """Return nothing: `paths` looks at all bodies."""
         return self._engine.settle(NOTHING)
 
@@ -84,7 +84,7 @@ class PlainRules:
         known = P | (STANDING - self._here)
         return self._engine.apply(self._rules, known, known, proved)
 
-    def reckon(self, proved: Batch, deleted: Batch) -> None:
+    def finish_deletion(self, proved: Batch, deleted: Batch) -> None:
         """Do nothing."""
 
     @property
@@ -92,17 +92,17 @@ class PlainRules:
         """No: what still follows is deleted too."""
         return False
 
-    def support(self, facts: Batch) -> None:
+    def note_external(self, facts: Batch) -> None:
         """Do nothing: the rules look at the facts themselves."""
 
-    def lose(self, deleted: Batch) -> None:
+    def unmark_deleted(self, deleted: Batch) -> None:
         """Do nothing."""
 
-    def gain(self, facts: Batch) -> None:
+    def mark_derived(self, facts: Batch) -> None:
         """Do nothing."""
 
     def _forget(self, found: list[Batch]) -> Batch:
         """Return all that was found, and take the label off."""
-        everything = joined(self._engine, found or [self._engine.settle(NOTHING)])
+        everything = union(self._engine, found or [self._engine.settle(NOTHING)])
         self._engine.unmark(everything, S)
         return everything

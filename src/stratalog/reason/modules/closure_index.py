@@ -16,14 +16,14 @@ from stratalog.reason.modules.by_rules import PlainRules
 from stratalog.reason.modules.path_proofs import supported
 from stratalog.reason.modules.stc import SymmetricClosure
 from stratalog.reason.modules.tc import TransitiveClosure
-from stratalog.reason.update import joined
+from stratalog.reason.update import union
 
 NR = Count.NONRECURSIVE
 
-Printed = TransitiveClosure | SymmetricClosure | PlainRules
+PaperFunctions = TransitiveClosure | SymmetricClosure | PlainRules
 
 
-def printed(engine: Engine[PlannedRule], module: Module) -> Printed:
+def paper_functions(engine: Engine[PlannedRule], module: Module) -> PaperFunctions:
     """Return the functions of a module as the paper has them, if it has any for its kind."""
     match module.kind:
         case ModuleKind.TRANSITIVE:
@@ -40,7 +40,7 @@ class ExactClosure:
         self._engine = engine
         self._here = Over(frozenset({module.predicate}))
         self._is_alone = module.is_alone
-        self._paper = printed(engine, module)
+        self._paper = paper_functions(engine, module)
 
     def add(self, pos: FactSet, delta: Batch) -> Batch:
         """Return the pairs that the closure gains by new edges."""
@@ -60,14 +60,14 @@ class ExactClosure:
             lost = engine.disclose(edges)
             return self._paper.delete(pos, delta) if lost is None else engine.settle(lost - delta)
         found = self._paper.delete(pos, delta)
-        if engine.disclose(joined(engine, [edges, found])) is not None:
+        if engine.disclose(union(engine, [edges, found])) is not None:
             self._hold([edges, found])
         return found
 
     def _hold(self, facts: list[Batch]) -> None:
         """Mark the pairs of a symmetric closure, of which the paper's deletion forgets some."""
         if isinstance(self._paper, SymmetricClosure):
-            pairs = joined(self._engine, [*facts, *self._paper.take_held()])
+            pairs = union(self._engine, [*facts, *self._paper.take_held()])
             left = self._engine.enclosed(pairs)
             if left:
                 self._engine.mark(left, X)
@@ -80,42 +80,42 @@ class ExactClosure:
         found = self._engine.enclosed(lost)
         return self._paper.rederive(deleted) if found is None else found
 
-    def doubt(self, pos: FactSet, delta: Batch) -> Batch:
+    def one_step(self, pos: FactSet, delta: Batch) -> Batch:
         """Return the pairs that one step of the paper's rules makes with a deleted one."""
-        return self._paper.doubt(pos, delta)
+        return self._paper.one_step(pos, delta)
 
     def paths(self, pos: FactSet, facts: Batch) -> Batch:
         """Return what lies on the paths of facts."""
         return self._paper.paths(pos, facts)
 
-    def uncover(self, pos: FactSet, facts: Batch) -> Batch:
+    def hidden_support(self, pos: FactSet, facts: Batch) -> Batch:
         """Return what else may prove facts."""
-        return self._paper.uncover(pos, facts)
+        return self._paper.hidden_support(pos, facts)
 
     def prove(self, proved: Batch) -> Batch:
         """Return what facts in P lead to."""
         return self._paper.prove(proved)
 
-    def reckon(self, proved: Batch, deleted: Batch) -> None:
+    def finish_deletion(self, proved: Batch, deleted: Batch) -> None:
         """Let the closure have the edges that proof and deletion leave; it loses no other pair."""
-        self._paper.reckon(proved, deleted)
+        self._paper.finish_deletion(proved, deleted)
         engine = self._engine
         checked = engine.settle(proved & self._here)
         edges = supported(engine, checked)
         if engine.enclose(edges) is not None:
             others = engine.settle(checked - edges)
-            engine.disclose(joined(engine, [others, engine.settle(deleted & self._here)]))
+            engine.disclose(union(engine, [others, engine.settle(deleted & self._here)]))
 
     @property
     def deletes_exactly(self) -> bool:
         """Whether no other recursive rule derives the relation, or reads it."""
         return self._is_alone
 
-    def support(self, facts: Batch) -> None:
+    def note_external(self, facts: Batch) -> None:
         """Let facts of the closure be edges too, if they hold without the module."""
         held = self._engine.settle(facts & self._here & Supported(NR))
         if not held:
             return
         inside = self._engine.enclosed(held)
         if inside is None or self._engine.enclose(inside) is None:
-            self._paper.support(facts)
+            self._paper.note_external(facts)

@@ -11,7 +11,7 @@ from stratalog.facts.engine import Engine
 from stratalog.plan.rules import PlannedRule, Stratum
 from stratalog.reason.insertion import first_gains
 from stratalog.reason.losses import first_losses
-from stratalog.reason.update import Changed, Maintain, StratumChanges, joined
+from stratalog.reason.update import Changed, Maintain, StratumChanges, union
 
 
 def or_by(otherwise: Maintain) -> Maintain:
@@ -36,7 +36,7 @@ def maintain(
         first_losses(engine, stratum, changes, diff=False),
         first_gains(engine, stratum, changes, diff=False),
     ]
-    done = engine.reclose(closing, joined(engine, touched), changes.lost, changes.gained)
+    done = engine.reclose(closing, union(engine, touched), changes.lost, changes.gained)
     if done is not None:
         return Changed(done.lost, done.gained)
     engine.roll_back(moment)

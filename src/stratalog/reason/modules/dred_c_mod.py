@@ -27,7 +27,7 @@ from stratalog.reason.insertion import first_gains
 from stratalog.reason.losses import first_losses
 from stratalog.reason.modules import mat_mod
 from stratalog.reason.modules.functions import Functions, functions
-from stratalog.reason.update import NEW, NOTHING, STANDING, Changed, StratumChanges, joined
+from stratalog.reason.update import NEW, NOTHING, STANDING, Changed, StratumChanges, union
 
 NR, R = Count.NONRECURSIVE, Count.RECURSIVE
 
@@ -67,8 +67,8 @@ def _overdelete(  # L21
         ]
         engine.mark(delta, D)  # L29
         deleted.append(delta)
-        found = joined(engine, [lowered, *own])  # L30
-    return joined(engine, deleted)
+        found = union(engine, [lowered, *own])  # L30
+    return union(engine, deleted)
 
 
 def _rederive_insert(  # L31
@@ -81,9 +81,9 @@ def _rederive_insert(  # L31
     gained = first_gains(engine, stratum, changes)  # L32, L35
     own = [module.rederive(deleted) for module in modules]  # L33-34
     for module in modules:  # Differs: also those of them that are in the materialisation already
-        module.support(gained)
+        module.note_external(gained)
     # Differs: the Red of the rest module is one step, whose facts its rules then meet like others.
     rederived = engine.settle(deleted & Supported(R))
-    found = joined(engine, [gained, rederived, *own])
+    found = union(engine, [gained, rederived, *own])
     closing = mat_mod.rounds(engine, stratum, modules, found, NEW, A, own=own)
-    return joined(engine, [engine.settle(NOTHING), *closing])
+    return union(engine, [engine.settle(NOTHING), *closing])

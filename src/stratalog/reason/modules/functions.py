@@ -19,8 +19,8 @@ from stratalog.facts.engine import Engine
 from stratalog.facts.labels import I
 from stratalog.facts.sets import Batch, FactSet
 from stratalog.plan.rules import Module, ModuleKind, PlannedRule, Stratum
-from stratalog.reason.modules.closure_index import ExactClosure, Printed, printed
-from stratalog.reason.update import joined
+from stratalog.reason.modules.closure_index import ExactClosure, PaperFunctions, paper_functions
+from stratalog.reason.update import union
 
 
 class Functions(Protocol):
@@ -35,10 +35,10 @@ class Functions(Protocol):
     def rederive(self, deleted: Batch) -> Batch:
         """Return those of the deleted facts that the module derives from what was not deleted."""
 
-    def support(self, facts: Batch) -> None:
+    def note_external(self, facts: Batch) -> None:
         """Take note of facts that hold without the module, whether they are new or not."""
 
-    def doubt(self, pos: FactSet, delta: Batch) -> Batch:
+    def one_step(self, pos: FactSet, delta: Batch) -> Batch:
         """Return the facts of Iᵖ that the module has derived from Δ, which is deleted, in a step.
 
         Those that are still proved keep what follows from them; from others, Δ comes again.
@@ -47,13 +47,13 @@ class Functions(Protocol):
     def paths(self, pos: FactSet, facts: Batch) -> Batch:
         """Return the facts of Iᵖ that the module needs to prove some facts: on their paths."""
 
-    def uncover(self, pos: FactSet, facts: Batch) -> Batch:
+    def hidden_support(self, pos: FactSet, facts: Batch) -> Batch:
         """Return what else may prove facts that have no proof by their paths."""
 
     def prove(self, proved: Batch) -> Batch:
         """Return what the module derives from facts just marked P and others in P."""
 
-    def reckon(self, proved: Batch, deleted: Batch) -> None:
+    def finish_deletion(self, proved: Batch, deleted: Batch) -> None:
         """Let facts be external just if they hold without the module; deletion has ended."""
 
     @property
@@ -71,33 +71,35 @@ def functions(
 def _function(engine: Engine[PlannedRule], module: Module, present: FactSet) -> Functions:
     is_symmetric = module.kind is ModuleKind.SYMMETRIC
     if module.kind is ModuleKind.CLOSURE:
-        return printed(engine, module)
+        return paper_functions(engine, module)
     kept = module.is_exact and engine.keep_closure(
         module.predicate, present, symmetric=is_symmetric
     )
-    return ExactClosure(engine, module) if kept else printed(engine, module)
+    return ExactClosure(engine, module) if kept else paper_functions(engine, module)
 
 
-def reckon(engine: Engine[PlannedRule], stratum: Stratum, proved: Batch, deleted: Batch) -> None:
+def finish_deletion(
+    engine: Engine[PlannedRule], stratum: Stratum, proved: Batch, deleted: Batch
+) -> None:
     """Let modules know what an algorithm has proved, and deleted, that does not use them."""
     for module in _of_labels(engine, stratum):
-        module.reckon(proved, deleted)
+        module.finish_deletion(proved, deleted)
 
 
-def lose(engine: Engine[PlannedRule], stratum: Stratum, deleted: Batch) -> None:
+def unmark_deleted(engine: Engine[PlannedRule], stratum: Stratum, deleted: Batch) -> None:
     """Let modules know what an algorithm has deleted that does not use them."""
     for module in _of_labels(engine, stratum):
-        module.lose(deleted)
+        module.unmark_deleted(deleted)
 
 
-def gain(engine: Engine[PlannedRule], stratum: Stratum, found: Sequence[Batch]) -> None:
+def mark_derived(engine: Engine[PlannedRule], stratum: Stratum, found: Sequence[Batch]) -> None:
     """Let modules know what an algorithm has derived that does not use them."""
     for module in _of_labels(engine, stratum):
-        module.gain(joined(engine, found))
+        module.mark_derived(union(engine, found))
 
 
-def _of_labels(engine: Engine[PlannedRule], stratum: Stratum) -> list[Printed]:
+def _of_labels(engine: Engine[PlannedRule], stratum: Stratum) -> list[PaperFunctions]:
     """Return functions that know facts by labels; closures are made anew when next needed."""
     if stratum.modules:
         engine.drop_closures(stratum.predicates)
-    return [printed(engine, module) for module in stratum.modules]
+    return [paper_functions(engine, module) for module in stratum.modules]

@@ -20,7 +20,7 @@ from stratalog.facts.engine import Engine
 from stratalog.facts.sets import Batch, FactSet, Label
 from stratalog.plan.rules import PlannedRule, Stratum
 from stratalog.reason.modules.functions import Functions
-from stratalog.reason.update import NOTHING, joined
+from stratalog.reason.update import NOTHING, union
 
 
 def rounds(  # noqa: PLR0913  # what the two algorithms that share it differ in
@@ -49,4 +49,4 @@ def rounds(  # noqa: PLR0913  # what the two algorithms that share it differ in
             module.add(present, engine.settle(delta - mine))
             for module, mine in zip(modules, own, strict=True)  # L13-14
         ]
-        found = joined(engine, [derived, *own])  # L15
+        found = union(engine, [derived, *own])  # L15

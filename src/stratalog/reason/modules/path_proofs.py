@@ -21,7 +21,7 @@ from stratalog.facts.engine import Engine
 from stratalog.facts.labels import C, P, S, X
 from stratalog.facts.sets import Batch, FactSet, Over, Supported
 from stratalog.plan.rules import Module, PlannedRule
-from stratalog.reason.update import NOTHING, joined, together
+from stratalog.reason.update import NOTHING, balanced_union, union
 
 LEFT, RIGHT = 0, 1  # the atoms of a rule
 
@@ -45,7 +45,7 @@ def steps_of(follow: PlannedRule) -> Steps:
 
 def supported(engine: Engine[PlannedRule], facts: Batch) -> Batch:
     """Return the facts that the user has given, or rules derive that are of no module."""
-    return joined(engine, [engine.settle(facts & Supported(count)) for count in Count])
+    return union(engine, [engine.settle(facts & Supported(count)) for count in Count])
 
 
 class PathProofs:
@@ -59,14 +59,14 @@ class PathProofs:
         self._seen: list[Batch] = []  # (x, x) of the rows that `uncover` has looked at
         self._hidden: list[Batch] = []
 
-    def doubt(self, pos: FactSet, delta: Batch) -> Batch:
+    def one_step(self, pos: FactSet, delta: Batch) -> Batch:
         """Return the pairs that an external fact and a deleted one have made."""
         engine, by = self._engine, self._by
         lost = engine.settle(delta & self._here)
         if not lost:
             return lost
         first = engine.chain(by.follow, LEFT, pos, engine.settle(lost & X))
-        found = joined(engine, [first, engine.chain(by.follow, RIGHT, X, lost)])
+        found = union(engine, [first, engine.chain(by.follow, RIGHT, X, lost)])
         engine.unmark(lost, X)
         return engine.settle((found & pos) - delta)
 
@@ -80,13 +80,15 @@ class PathProofs:
         engine.mark(rests, S)
         firsts = engine.settle(engine.chain(by.first, LEFT, X | S, goals) & X)
         engine.unmark(rests, S)
-        return joined(engine, [rests, firsts])
+        return union(engine, [rests, firsts])
 
-    def uncover(self, pos: FactSet, facts: Batch) -> Batch:
+    def hidden_support(self, pos: FactSet, facts: Batch) -> Batch:
         """Let facts begin paths too that other rules derive, and the module had derived before."""
         engine, by = self._engine, self._by
         goals = engine.settle(facts & self._here)
-        sources = engine.settle(engine.chain(by.source, LEFT, pos, goals) - together(self._seen))
+        sources = engine.settle(
+            engine.chain(by.source, LEFT, pos, goals) - balanced_union(self._seen)
+        )
         self._seen.append(sources)
         row = engine.settle(engine.chain(by.row, LEFT, pos, sources) - X)
         hidden = supported(engine, row)
@@ -102,26 +104,26 @@ class PathProofs:
         """Return the pairs that facts just proved make with others."""
         engine, by = self._engine, self._by
         new = engine.settle(proved & self._here)
-        return joined(engine, [engine.chain(by.follow, atom, P, new) for atom in (LEFT, RIGHT)])
+        return union(engine, [engine.chain(by.follow, atom, P, new) for atom in (LEFT, RIGHT)])
 
-    def reckon(self, proved: Batch, deleted: Batch) -> None:
+    def finish_deletion(self, proved: Batch, deleted: Batch) -> None:
         """Let proved facts be external if a count says so, and no fact that was deleted."""
         engine = self._engine
-        engine.unmark(joined(engine, [engine.settle(NOTHING), *self._hidden]), X)
+        engine.unmark(union(engine, [engine.settle(NOTHING), *self._hidden]), X)
         engine.unmark(engine.settle(proved & self._here), X)
-        self.gain(proved)
-        self.lose(deleted)
+        self.mark_derived(proved)
+        self.unmark_deleted(deleted)
 
     @property
     def deletes_exactly(self) -> bool:
         """No: what is still reachable is deleted too."""
         return False
 
-    def lose(self, deleted: Batch) -> None:
+    def unmark_deleted(self, deleted: Batch) -> None:
         """Let deleted facts be external no longer."""
         self._engine.unmark(self._engine.settle(deleted & self._here), X)
 
-    def gain(self, facts: Batch) -> None:
+    def mark_derived(self, facts: Batch) -> None:
         """Let the facts be external that other rules derive, or the user."""
         here = self._engine.settle(facts & self._here)
         self._engine.mark(supported(self._engine, here), X)

@@ -16,7 +16,7 @@ from stratalog.facts.engine import Engine
 from stratalog.facts.labels import S, X
 from stratalog.facts.sets import Batch, FactSet, Label, Over, Supported
 from stratalog.plan.rules import Module, PlannedRule
-from stratalog.reason.update import NOTHING, joined, together
+from stratalog.reason.update import NOTHING, balanced_union, union
 
 NR, R = Count.NONRECURSIVE, Count.RECURSIVE
 FIRST = 0  # the first atom of a rule
@@ -47,7 +47,7 @@ class SymmetricClosure:
             return edges
         # Differs: all facts are processed at once, with the components that they touch.
         ends = [engine.chain(r, FIRST, label, edges) for r in (by.source, by.target)]  # L67-71
-        spokes = engine.chain(by.row, FIRST, label, joined(engine, ends))
+        spokes = engine.chain(by.row, FIRST, label, union(engine, ends))
         pairs = engine.connect(edges, engine.settle(spokes & label))  # L72-75
         engine.mark(pairs, label)
         return pairs  # L76
@@ -72,7 +72,7 @@ class SymmetricClosure:
     def rederive(self, deleted: Batch) -> Batch:
         """Return the deleted pairs of components that facts with C_nr > 0 still make."""
         engine = self._engine
-        held = engine.settle(together(self._held) | engine.settle(NOTHING))
+        held = engine.settle(balanced_union(self._held) | engine.settle(NOTHING))
         found = self._close_edges(held, X)  # L84
         self._held = []  # L85
         return engine.settle(deleted & found)  # L86
@@ -82,7 +82,7 @@ class SymmetricClosure:
         held, self._held = self._held, []
         return held
 
-    def doubt(self, pos: FactSet, delta: Batch) -> Batch:
+    def one_step(self, pos: FactSet, delta: Batch) -> Batch:
         """Return the pairs of components that deleted facts are the first to leave."""
         engine = self._engine
         edges = engine.settle((delta & self._here) & X)
@@ -100,7 +100,7 @@ class SymmetricClosure:
         if not goals:
             return goals
         ends = engine.settle(
-            engine.chain(self._by.source, FIRST, pos, goals) - together(self._seen)
+            engine.chain(self._by.source, FIRST, pos, goals) - balanced_union(self._seen)
         )
         members, pairs = self._components(pos, ends)
         self._seen += [ends, members]
@@ -108,10 +108,10 @@ class SymmetricClosure:
         self._others.append(engine.settle((pairs & Supported(R)) - held))
         return held
 
-    def uncover(self, pos: FactSet, facts: Batch) -> Batch:  # noqa: ARG002
+    def hidden_support(self, pos: FactSet, facts: Batch) -> Batch:  # noqa: ARG002
         """Return the facts of these components that other recursive rules derive."""
         nothing = self._engine.settle(NOTHING)
-        others, self._others = joined(self._engine, [nothing, *self._others]), []
+        others, self._others = union(self._engine, [nothing, *self._others]), []
         return others
 
     def prove(self, proved: Batch) -> Batch:
@@ -120,26 +120,26 @@ class SymmetricClosure:
         self._proved.append(pairs)
         return pairs
 
-    def reckon(self, proved: Batch, deleted: Batch) -> None:  # noqa: ARG002
+    def finish_deletion(self, proved: Batch, deleted: Batch) -> None:  # noqa: ARG002
         """Let what is left of components be their pairs."""
         engine = self._engine
         nothing = engine.settle(NOTHING)
-        engine.unmark(joined(engine, [nothing, *self._proved]), S)
-        engine.mark(joined(engine, [nothing, *self._opened]), X)
-        self.lose(deleted)
+        engine.unmark(union(engine, [nothing, *self._proved]), S)
+        engine.mark(union(engine, [nothing, *self._opened]), X)
+        self.unmark_deleted(deleted)
 
     @property
     def deletes_exactly(self) -> bool:
         """No: what is still connected is deleted too."""
         return False
 
-    def support(self, facts: Batch) -> None:
+    def note_external(self, facts: Batch) -> None:
         """Do nothing: a fact that is there is in a component."""
 
-    def lose(self, deleted: Batch) -> None:
+    def unmark_deleted(self, deleted: Batch) -> None:
         """Let deleted facts be pairs of no component."""
         self._engine.unmark(self._engine.settle(deleted & self._here), X)
 
-    def gain(self, facts: Batch) -> None:
+    def mark_derived(self, facts: Batch) -> None:
         """Let facts be pairs of components."""
         self._engine.mark(self._engine.settle(facts & self._here), X)

@@ -19,7 +19,7 @@ from stratalog.facts.counts import Count
 from stratalog.facts.labels import S, X
 from stratalog.facts.sets import Batch, FactSet, Supported
 from stratalog.reason.modules.path_proofs import LEFT, RIGHT, PathProofs
-from stratalog.reason.update import joined
+from stratalog.reason.update import union
 
 NR = Count.NONRECURSIVE
 
@@ -36,7 +36,7 @@ class TransitiveClosure(PathProofs):
         engine.mark(external, X)  # L41
         # Differs: joins with all of Iᵖ, not Iᵖ∖Δ; what is met twice is found twice, and kept once.
         found = engine.chain(self._by.follow, LEFT, pos, external)  # L42-43
-        found = joined(engine, [external, engine.settle(found - pos)])
+        found = union(engine, [external, engine.settle(found - pos)])
         return self._closed(found, pos, external)
 
     def _closed(self, queue: Batch, pos: FactSet, external: Batch) -> Batch:
@@ -64,7 +64,7 @@ class TransitiveClosure(PathProofs):
         # another deleted fact begins.
         found = engine.chain(self._by.follow, LEFT, pos, queue)  # L50
         more = engine.settle((found & pos) - S)
-        queue = joined(engine, [queue, more])
+        queue = union(engine, [queue, more])
         while queue:  # L53
             engine.mark(more, S)  # L51, L56
             seen.append(more)
@@ -89,12 +89,12 @@ class TransitiveClosure(PathProofs):
             queue = engine.settle(engine.chain(self._by.follow, LEFT, X, queue) - S)
         return engine.settle(lost & self._forget(reached))  # L63
 
-    def support(self, facts: Batch) -> None:
+    def note_external(self, facts: Batch) -> None:
         """Let facts be external that hold without the module."""
         self._engine.mark(self._engine.settle(facts & self._here & Supported(NR)), X)
 
     def _forget(self, seen: list[Batch]) -> Batch:
         """Return all that was seen, and take the label off."""
-        everything = joined(self._engine, seen)
+        everything = union(self._engine, seen)
         self._engine.unmark(everything, S)
         return everything
