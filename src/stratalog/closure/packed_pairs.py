@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from stratalog.engine.columnar.relation import Ids
+from stratalog.closure.nodes import Ids
 
 Words = npt.NDArray[np.uint64]
 Pairs = tuple[Ids, Ids]

@@ -1,7 +1,7 @@
 """The dictionary: every constant gets a dense number, once and for all.
 
-Texts lie one after the other in a byte arena; a hash table (kernels/terms/intern.py) finds them. Ids are
-dense from zero in the order of first appearance; only `truncate` takes them back.
+Texts lie one after the other in a byte arena; a hash table (kernels/terms/intern.py) finds them.
+Ids are dense from zero in the order of first appearance; only `truncate` takes them back.
 """
 
 from __future__ import annotations

@@ -2,12 +2,16 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import stratalog
+
+FIND = ("stratalog.kernels.relation.find", "find")
 MERGE = ("stratalog.kernels.relation.merge", "merge")
 SETUP = """
 import json, os, sys
@@ -58,8 +62,8 @@ def test_whoever_waits_is_told_how_many_of_how_many_are_compiled(filled):
 def test_only_what_a_kernel_calls_is_compiled(filled):
     folder, told = filled
     kept = {path.name.rsplit(".", 2)[0] for path in folder.glob("*/*.kernel")}
-    assert "merge.merge" in kept
-    assert not any(name.startswith(("closure_", "plan.", "sums.")) for name in kept)
+    assert "relation.merge.merge" in kept
+    assert not any(name.startswith(("closure.", "plan.", "numbers.")) for name in kept)
     assert len(kept - {name for name in kept if name.startswith("intrinsics.")}) == told[0][1]
 
 
@@ -82,7 +86,7 @@ def test_a_damaged_file_is_compiled_anew(filled, tmp_path):
     copy.mkdir(mode=0o700)
     for path in inner.iterdir():
         data = path.read_bytes()
-        if path.name.startswith("merge.merge."):
+        if path.name.startswith("relation.merge.merge."):
             data = data[:-9] + b"damaged!!"
         (copy / path.name).write_bytes(data)
     code = f"""
@@ -94,6 +98,25 @@ with event.install_recorder("numba:compile") as compiled:
 print(json.dumps(len(compiled.buffer) // 2))
 """
     assert run(tmp_path, code) == 1  # its callees are loaded
+
+
+def test_a_change_of_a_callee_in_a_package_compiles_its_caller_anew(tmp_path):
+    source = tmp_path / "src" / "stratalog"
+    shutil.copytree(Path(stratalog.__file__).parent, source)
+    code = f"""
+from numba.core import event
+compiling.MAX_PROCESSES = 1
+with event.install_recorder("numba:compile") as compiled:
+    assert compiling.compile_kernels([{FIND}])
+print(json.dumps(len(compiled.buffer) // 2))
+"""
+    own = {"PYTHONPATH": str(source.parent)}
+    first = run(tmp_path / "kept", code, **own)
+    assert first > 1
+    assert run(tmp_path / "kept", code, **own) == 0
+    with (source / "kernels" / "relation" / "rows.py").open("a") as callee:
+        callee.write("# changed\n")
+    assert run(tmp_path / "kept", code, **own) == first
 
 
 def test_two_processes_that_start_together_compile_nothing_twice(tmp_path):

@@ -1,6 +1,6 @@
 """Streams: a change feed comes in by Structured Streaming, and the store follows batch by batch.
 
-What is public here is a method of KnowledgeBase, kept in a file of its own; `running.py` does it.
+What is public here is a method of KnowledgeBase, kept in a file of its own; `run.py` does it.
 """
 
 from __future__ import annotations
