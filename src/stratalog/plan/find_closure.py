@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from stratalog.facts.scheme_spec import ClosureSide, ClosureSpec
 from stratalog.lang.syntax import Argument, Atom, Predicate, Variable
 from stratalog.plan.rules import PlannedRule, Stratum
+from stratalog.plan.shapes import is_plain
 
 PAIR = 2  # arguments of a relation that can be a closure
 
@@ -26,11 +27,6 @@ def closing_of(stratum: Stratum) -> ClosureSpec | None:
     if not rules or not all(is_plain(rule) and _has_pairs(rule) for rule in rules):
         return None
     return _linear(stratum) or _transitive(stratum)
-
-
-def is_plain(rule: PlannedRule) -> bool:
-    """Return whether a rule has positive atoms only."""
-    return not (rule.negated or rule.builtins or rule.grouping)
 
 
 def _has_pairs(rule: PlannedRule) -> bool:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from stratalog.lang.syntax import Atom, Predicate, Variable
-from stratalog.plan.find_closure import PAIR, closing_of, is_plain
+from stratalog.plan.find_closure import PAIR, closing_of
 from stratalog.plan.module_rules import chains_of
 from stratalog.plan.rules import Module, ModuleKind, PlannedRule, Stratum
+from stratalog.plan.shapes import is_plain
 
 
 def with_modules(stratum: Stratum, *, is_exact: bool) -> Stratum:

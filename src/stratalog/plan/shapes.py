@@ -25,7 +25,7 @@ def path_of(rule: PlannedRule) -> tuple[Hop, ...] | None:
     atoms, and nothing else is in the rule: `S(x, y) :- P(a, x), S(a, b), P(b, y)` is the path x -
     a - b - y.
     """
-    if not _is_plain(rule) or not all(_is_edge(atom) for atom in (rule.head, *rule.body)):
+    if not is_plain(rule) or not all(_is_edge(atom) for atom in (rule.head, *rule.body)):
         return None
     first, last = rule.head.args
     uses: Counter[object] = Counter(v for atom in rule.body for v in variables_of(atom))
@@ -35,7 +35,8 @@ def path_of(rule: PlannedRule) -> tuple[Hop, ...] | None:
     return _walk(rule.body, first, last)
 
 
-def _is_plain(rule: PlannedRule) -> bool:
+def is_plain(rule: PlannedRule) -> bool:
+    """Return whether a rule has positive atoms only."""
     return not (rule.negated or rule.builtins or rule.grouping)
 
 

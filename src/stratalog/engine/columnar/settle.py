@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stratalog.engine.columnar.batch import ColumnarBatch
-from stratalog.engine.columnar.settle_regions import is_labels, is_of_rows, settle_regions
+from stratalog.engine.columnar.settle_regions import is_of_rows, settle_regions
+from stratalog.engine.shared.set_algebra import is_labels
 from stratalog.facts.labels import SEEN
 from stratalog.facts.sets import FactSet, Meet, Minus, Over, Supported, Union
 from stratalog.kernels.relation import labels as marks

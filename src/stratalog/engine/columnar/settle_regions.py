@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from stratalog.engine.columnar.batch import NO_REGIONS, ColumnarBatch, Regions
 from stratalog.engine.columnar.relation import Relation
 from stratalog.engine.columnar.view import View
+from stratalog.engine.shared.set_algebra import is_labels
 from stratalog.facts.labels import E
-from stratalog.facts.sets import FactSet, Label, Meet, Minus, Over, Supported, Union
+from stratalog.facts.sets import FactSet, Meet, Minus, Over, Supported, Union
 
 if TYPE_CHECKING:
     from stratalog.engine.columnar.engine import ColumnarEngine
@@ -32,16 +33,6 @@ def settle_regions(engine: ColumnarEngine, described: FactSet) -> Regions:
 def is_of_rows(labels: FactSet | None) -> bool:
     """Return whether a set is told by rows, whatever relations are read from: explicit facts."""
     return labels == E
-
-
-def is_labels(described: FactSet) -> bool:
-    """Return whether a set is made of labels and predicates alone."""
-    match described:
-        case Label() | Over():  # the predicate of a relation is known
-            return True
-        case Union(left, right) | Meet(left, right) | Minus(left, right):
-            return is_labels(left) and is_labels(right)
-    return False
 
 
 def view_of(relation: Relation) -> View:

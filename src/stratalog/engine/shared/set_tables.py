@@ -7,6 +7,7 @@ from threading import Lock
 import numpy as np
 import numpy.typing as npt
 
+from stratalog.engine.shared.set_algebra import names_predicates
 from stratalog.facts.labels import LABELS
 from stratalog.facts.sets import FactSet, Label, Meet, Minus, Over, Union
 from stratalog.kernels.sizes import sized
@@ -34,15 +35,6 @@ def membership_table(described: FactSet, predicate: Predicate | None = None) -> 
     raise TypeError(f"no columnar reading of {described!r}")
 
 
-def _names_predicates(described: FactSet) -> bool:
-    match described:
-        case Over():
-            return True
-        case Union(left, right) | Minus(left, right) | Meet(left, right):
-            return _names_predicates(left) or _names_predicates(right)
-    return False
-
-
 class SetTables:
     """The truth tables in use, numbered, in one array for kernels."""
 
@@ -66,7 +58,7 @@ class SetTables:
         return self._add(described, predicate) if number is None else number
 
     def _add(self, described: FactSet, predicate: Predicate) -> int:
-        key = (described, predicate) if _names_predicates(described) else described
+        key = (described, predicate) if names_predicates(described) else described
         with self._adding:  # a number is given out once its table is there: readers have no lock
             if key not in self._numbers:
                 number = len(self._numbers)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from stratalog.engine.columnar.batch import ColumnarBatch
 from stratalog.engine.columnar.settle import settle as settle_rows
+from stratalog.engine.shared.set_algebra import is_labels
 from stratalog.engine.spark.batch import NO_ROWS, Cells, Part, SparkBatch
 from stratalog.engine.spark.segments import Key, Member, Segment
-from stratalog.facts.sets import Batch, FactSet, Label, Meet, Minus, Over, Union
+from stratalog.facts.sets import Batch, FactSet, Meet, Minus, Over, Union
 from stratalog.lang.syntax import Predicate
 
 if TYPE_CHECKING:
@@ -103,16 +104,6 @@ def _compared(keys: frozenset[Key], others: frozenset[Key] | None, wanted: bool)
 
 def _filled(cells: dict[Segment, frozenset[Key]]) -> Cells:
     return {segment: keys for segment, keys in cells.items() if keys}
-
-
-def is_labels(described: FactSet) -> bool:
-    """Return whether a set is told by predicates and label words alone."""
-    match described:
-        case Label() | Over():
-            return True
-        case Union(left, right) | Meet(left, right) | Minus(left, right):
-            return is_labels(left) and is_labels(right)
-    return False
 
 
 def with_rows(described: FactSet, rows: Callable[[Batch], ColumnarBatch]) -> FactSet:
