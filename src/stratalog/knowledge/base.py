@@ -29,7 +29,6 @@ from stratalog.knowledge.stream import api as streaming
 from stratalog.knowledge.triples import Triples
 from stratalog.knowledge.turns import Turns
 from stratalog.knowledge.update import apply as updating
-from stratalog.knowledge.update.algorithms import Maintenance
 from stratalog.knowledge.values import check_limit, check_path, check_text, no_copies
 from stratalog.knowledge.view import RelationView
 from stratalog.knowledge.warned import warnings_html
@@ -48,6 +47,7 @@ from stratalog.pipeline.files import ReadReport
 from stratalog.pipeline.write import Target, Written, write_ntriples
 from stratalog.plan.program import predicates_of
 from stratalog.plan.rules import Plan
+from stratalog.reason.choose import Chooser
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -95,7 +95,7 @@ class KnowledgeBase:
         self._run: dict[str, Any] = {}
         self._saved_profile: list[dict[str, Any]] = []
         self.report: ReadReport | None = None  # what reading found, None if this came from a store
-        self._maintenance = Maintenance(host)
+        self._maintenance = Chooser(host)
         self._triples = Triples(dictionary) if plan.stored_as_triples else None
 
     # -- facts

@@ -24,10 +24,11 @@ from typing import NamedTuple
 
 from stratalog.facts.engine import BudgetSpentError, Engine
 from stratalog.plan.rules import PlannedRule, Stratum
-from stratalog.reason import bf_c, counting, dred_c, rematerialise
+from stratalog.reason import dred_c, rematerialise
+from stratalog.reason.algorithms import ALGORITHMS, candidates
 from stratalog.reason.cost_history import STOPPED_FACTOR, CostHistories, CostHistory
-from stratalog.reason.modules import bf_c_mod, dred_c_mod
-from stratalog.reason.update import Changed, Maintain, StratumChanges
+from stratalog.reason.modules import dred_c_mod
+from stratalog.reason.update import Changed, StratumChanges
 
 FIRST_TRIAL_SHARE = (
     0.15  # of the time of rematerialising: for an algorithm that nothing is known of
@@ -41,12 +42,6 @@ MIN_CLOCKED_SECONDS = (
     0.05  # seconds of a budget below which only work is counted: what is small stays the same
 )
 WORK_PER_SECOND = 20_000_000  # about what an engine does when it is fast
-
-ALGORITHMS: dict[str, Maintain] = {
-    "counting": counting.maintain,
-    "dred-c": dred_c.maintain,
-    "bf-c": bf_c.maintain,
-}
 
 
 class Choice(NamedTuple):
@@ -71,7 +66,7 @@ class Auto:
         past = self._pasts.of(stratum.predicates, _size(changes), deletes=deletes)
         estimate = self._cost(stratum)
         cost = past.correction * estimate
-        names = _candidates(stratum, deletes=deletes)
+        names = candidates(stratum, deletes=deletes)
         spent = 0.0
         for name in sorted(names, key=past.promised):
             promised, budget = past.promised(name), _budget(past, name, cost, spent)
@@ -94,14 +89,6 @@ class Auto:
         past.save(seconds, spent + seconds, VAIN_TRIALS_SHARE, MAX_TRIAL_SHARE)
         tried = "other algorithms were stopped" if spent else "no other promises to be faster"
         return changed, Choice("rematerialise", tried)
-
-
-def _candidates(stratum: Stratum, *, deletes: bool) -> tuple[str, ...]:
-    """Return the algorithms that differ for a stratum: insertion is the same in all."""
-    if not stratum.recursive:
-        return ("counting",)
-    is_exact = any(module.is_alone for module in stratum.modules)  # with nothing to prove
-    return ("dred-c", "bf-c") if deletes and not is_exact else ("dred-c",)
 
 
 def _budget(past: CostHistory, name: str, cost: float, spent: float) -> float:
@@ -177,9 +164,7 @@ class _Trial:
             if name == "dred-c":
                 maintain = dred_c_mod.maintain if stratum.modules else dred_c.maintain
                 return maintain(engine, stratum, changes, self._halfway)
-            if name == "bf-c" and stratum.modules:
-                return bf_c_mod.maintain(engine, stratum, changes)
-            return ALGORITHMS[name](engine, stratum, changes)
+            return ALGORITHMS[name].of(stratum)(engine, stratum, changes)
         except BudgetSpentError:
             engine.roll_back(moment)
             return None

@@ -9,11 +9,11 @@ from stratalog.engine.columnar.batch import ColumnarBatch
 from stratalog.engine.columnar.engine import ColumnarEngine
 from stratalog.facts.engine import BudgetSpentError
 from stratalog.facts.labels import DELTA, I
-from stratalog.knowledge.update.algorithms import Maintenance
 from stratalog.lang.parse import parse_program
 from stratalog.lang.syntax import Predicate
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.plan.program import plan_program
+from stratalog.reason.choose import Chooser
 
 ALGORITHMS = ["counting", "dred", "dred-c", "bf", "bf-c"]
 
@@ -121,7 +121,7 @@ def test_planning_stops_within_the_budget_of_work_and_goes_on_where_it_was(made)
 
 
 def test_counting_has_a_budget_that_planning_takes_from(monkeypatch):
-    monkeypatch.setattr(Maintenance, "_seconds", lambda *_: 0.001)
+    monkeypatch.setattr(Chooser, "_seconds", lambda *_: 0.001)
     text = SAME.replace("?x60", "?x160").replace(" .", "")
     text += "".join(f", e(?x{i}, ?x{i + 1})" for i in range(60, 160)) + " ."
     kb = sl.materialise(text, {"e": [(i, i) for i in range(5)]}, progress=False)
@@ -150,7 +150,7 @@ def test_a_body_with_hundreds_of_filters_between_its_atoms_is_evaluated():
 
 
 def test_what_plans_take_is_the_time_of_no_algorithm(monkeypatch, made):
-    monkeypatch.setattr(Maintenance, "_seconds", lambda *_: 0.001)
+    monkeypatch.setattr(Chooser, "_seconds", lambda *_: 0.001)
     kb = sl.materialise(SAME, {"e": [(i, i) for i in range(5)]}, progress=False)
     chosen = []
     for _ in range(30):

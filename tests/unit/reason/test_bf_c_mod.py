@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from stratalog.reason import auto, seminaive
+from stratalog.reason import seminaive
+from stratalog.reason.algorithms import candidates as candidates_of
 from stratalog.reason.update import update
 from tests.oracle import histories
 from tests.oracle.named_histories import history_of
@@ -65,7 +66,7 @@ def test_it_is_chosen_where_a_module_is_among_other_rules(modules: str):
     def candidates(text: str) -> tuple[str, ...]:
         stratum = history_of(text + "t(0, 1) .", modules=modules).plan.strata[-1]
         assert stratum.modules
-        return auto._candidates(stratum, deletes=True)
+        return candidates_of(stratum, deletes=True)
 
     assert candidates(TRANSITIVE + "t(?x, ?z) :- t(?x, ?y), t(?z, ?y) .") == ("dred-c", "bf-c")
     assert candidates(TRANSITIVE) == ("dred-c",)

@@ -25,10 +25,10 @@ from stratalog.facts.counts import Count
 from stratalog.facts.engine import Engine
 from stratalog.facts.labels import E
 from stratalog.knowledge.adapters import ColumnarHost
-from stratalog.knowledge.update.algorithms import Maintenance
 from stratalog.lang.syntax import Predicate
 from stratalog.plan.rules import PlannedRule, Stratum
 from stratalog.reason import seminaive
+from stratalog.reason.choose import Chooser
 from stratalog.reason.update import Changed, StratumChanges, update
 from stratalog.runtime.limits import Limits
 
@@ -85,7 +85,7 @@ class Subject:
         self.limits.start()  # loading does not count
         self.materialised = _materialised(self.engine, self.plan.strata)
         self.limits.timeout = limit
-        self._maintenance = Maintenance(self.host)
+        self._maintenance = Chooser(self.host)
         relations = [(r, self.engine.rows_of(r, E)) for r in self.engine.by_number]
         self._explicit = [(relation, rows) for relation, rows in relations if rows.size]
         self.start = self.digest()
@@ -134,7 +134,7 @@ class Subject:
 
     def forget_choices(self) -> None:
         """Let `auto` know nothing of earlier updates."""
-        self._maintenance = Maintenance(self.host)
+        self._maintenance = Chooser(self.host)
 
     def delete(self, name: str, batch: ColumnarBatch) -> Took | None:
         """Delete facts by an algorithm; None, and nothing has changed, beyond the time limit.

@@ -18,13 +18,13 @@ from stratalog.knowledge.adapters import Encoded
 from stratalog.knowledge.display.progress import Reporter, plural
 from stratalog.knowledge.load import as_stored
 from stratalog.knowledge.statistics import start_limits
-from stratalog.knowledge.update.algorithms import check_maintenance
 from stratalog.knowledge.update.replan import with_predicates
 from stratalog.knowledge.update.request import UpdateFacts
 from stratalog.knowledge.update.rounds import MOST_ROUNDS_WITH_BIND, Endless, Rounds
 from stratalog.lang.names import show_name
 from stratalog.lang.syntax import Predicate
 from stratalog.plan.rules import PlannedRule, Stratum
+from stratalog.reason import choose
 from stratalog.reason.update import Changed, StratumChanges, Updated
 from stratalog.reason.update import update as follow
 
@@ -84,7 +84,7 @@ def maintain(
     start_limits(kb, counts_present=False)  # some may go: how many there are is known in the end
     new = [p for p in given.insert.predicates() if given.insert.size(p)]
     kb._plan = with_predicates(kb._plan, kb._program, new)
-    check_maintenance(kb._plan.strata, maintenance)
+    choose.check(kb._plan.strata, maintenance)
     stored = host.store(as_stored(kb._plan, given.insert, kb._dictionary))
     known = engine.settle(host.find(given.delete) & E)
     deleted = engine.settle(known - stored)

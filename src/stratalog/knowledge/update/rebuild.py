@@ -18,11 +18,11 @@ from stratalog.knowledge.engines import make_host, modules_for
 from stratalog.knowledge.load import as_stored
 from stratalog.knowledge.rows import missing
 from stratalog.knowledge.triples import Triples
-from stratalog.knowledge.update.algorithms import Maintenance
 from stratalog.knowledge.update.maintain import Outcome
 from stratalog.knowledge.update.request import UpdateFacts
 from stratalog.lang.syntax import Predicate
 from stratalog.plan.program import plan_program
+from stratalog.reason.choose import Chooser
 
 if TYPE_CHECKING:
     from stratalog.knowledge.base import KnowledgeBase
@@ -44,7 +44,7 @@ def rebuild(kb: KnowledgeBase, given: UpdateFacts, report: Reporter) -> Outcome:
     modules = modules_for(kb._options, kb._dictionary, size)
     kb._plan = plan_program(kb._program, sorted(data), modules=modules)
     kb._host = make_host(kb._options, kb._dictionary, size)
-    kb._maintenance = Maintenance(kb._host)
+    kb._maintenance = Chooser(kb._host)
     kb._triples = Triples(kb._dictionary) if kb._plan.stored_as_triples else None
     for facts in as_stored(kb._plan, [*kept, *given.insert], kb._dictionary):
         kb._host.load(*facts)
