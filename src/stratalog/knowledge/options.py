@@ -13,10 +13,11 @@ from stratalog.errors import EngineError
 from stratalog.knowledge import amounts as amount
 from stratalog.knowledge.values import check_value
 from stratalog.lang.effort import MAX_DIGITS
+from stratalog.reason.algorithms import ALGORITHMS
 
 CHOICES: dict[str, tuple[str | None, ...]] = {
     "engine": ("auto", "columnar", "spark", "reference"),
-    "maintenance": ("auto", "counting", "dred", "dred-c", "bf", "bf-c", "rematerialise"),
+    "maintenance": ("auto", *ALGORITHMS),
     "modules": ("auto", "off", "paper"),
     "schemes": ("auto", "plain", "paper"),
     "equality": ("auto", "rewrite", "axioms", "off"),
