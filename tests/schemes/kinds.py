@@ -54,3 +54,29 @@ KINDS = (
         ),
     ),
 )
+
+TRANSITIVE = "t(?x, ?z) :- t(?x, ?y), t(?y, ?z) . "
+COPIES = "r(?x, ?y) :- t(?x, ?y) . s(?y, ?x) :- r(?x, ?y) . t(?y, ?x) :- s(?x, ?y) . "
+SOURCES = "t(?x, ?x) :- t(?x, ?y) . "
+TARGETS = "t(?y, ?y) :- t(?x, ?y) . "
+SYMMETRIC = "t(?x, ?y) :- t(?y, ?x) . "
+
+PROGRAMS = {
+    "transitive": TRANSITIVE,
+    "symmetric": TRANSITIVE + SYMMETRIC,
+    "sources": TRANSITIVE + SOURCES,
+    "targets": TRANSITIVE + TARGETS,
+    "reflexive": TRANSITIVE + SOURCES + TARGETS,
+    "one_turned": TRANSITIVE + "t(?x, ?y) :- r(?y, ?x) . r(?x, ?y) :- t(?y, ?x) .",
+    "several": TRANSITIVE + COPIES,
+    "several_and_sources": TRANSITIVE + COPIES + SOURCES,
+    "several_and_reflexive": TRANSITIVE + COPIES + SOURCES + TARGETS,
+    "several_symmetric": TRANSITIVE + "t(?x, ?y) :- r(?y, ?x) . r(?x, ?y) :- t(?x, ?y) .",
+    "follows_by_steps": "t(?x, ?z) :- e(?x, ?y), t(?y, ?z) .",
+    "follows_by_turned_steps": "t(?x, ?z) :- e(?y, ?x), t(?y, ?z) .",
+    "follows_turned_by_steps": "t(?x, ?z) :- t(?x, ?y), e(?z, ?y) .",
+    "follows_turned_by_turned_steps": "t(?x, ?z) :- t(?x, ?y), e(?y, ?z) .",
+    "follows_steps_of_a_closure": TRANSITIVE + "r(?x, ?z) :- r(?x, ?y), t(?z, ?y) .",
+    "follows_steps_of_components": TRANSITIVE + SYMMETRIC + "r(?x, ?z) :- t(?y, ?x), r(?y, ?z) .",
+}
+"""Recursive rules that say what each kind is."""

@@ -13,7 +13,6 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from itertools import product
 
-from stratalog.facts.counts import Count
 from stratalog.facts.labels import A, D, E, I, X
 from stratalog.facts.scheme_spec import ClosureSide, ClosureSpec
 from stratalog.facts.sets import FactSet, Label, Meet, Minus, Over, Supported, Union
