@@ -268,15 +268,18 @@ class Schemes:
         return Counter(pair[bound[0]] if len(bound) == 1 else pair for pair in found)
 
     def derive(
-        self, predicate: Predicate, body: object, wanted: FactSet, delta: Batch | None = None
+        self,
+        predicate: Predicate,
+        body: object,
+        wanted: FactSet,
+        delta: Batch | None = None,
+        negated: Batch | None = None,
     ) -> Counter[Pair]:
-        """Return what a reader of the relation derives: Π[wanted ∪ keys, wanted : delta]."""
+        """Return what a reader of the relation derives: Π[wanted ∪ keys, wanted : Δᵖ, Δⁿ]."""
         pos = wanted | Over(frozenset({ONE, TWO}))
-        return self._heads(self._engine.apply(reader(predicate, body), pos, wanted, delta))
-
-    def _heads(self, part: Batch) -> Counter[Pair]:
+        heads = self._engine.apply(reader(predicate, body), pos, wanted, delta, negated)
         return Counter(
-            pair for _, found, _ in self._host.facts_of(part) for pair in pairs_of(found)
+            pair for _, found, _ in self._host.facts_of(heads) for pair in pairs_of(found)
         )
 
 

@@ -9,7 +9,7 @@ from collections import Counter
 
 from hypothesis import strategies as st
 
-from stratalog.facts.labels import A, D, E, I
+from stratalog.facts.labels import A, C, D, E, I
 from stratalog.facts.sets import Over, Supported
 from stratalog.lang.syntax import Predicate
 from stratalog.reason.update import NEW, OLD, STANDING
@@ -136,6 +136,24 @@ def by_changes(history: History, draw: Draw) -> None:
         others = facts - history.model.facts(predicate, label)
         meets = {p for p in ALL_PAIRS if instances(body, p, facts) > instances(body, p, others)}
         assert found == Counter(meets)
+    found = history.schemes.derive(predicate, "not", NEW, None, history.changes.lost)
+    assert found == Counter(history.model.facts(predicate, D - A))
+
+
+def marked(history: History, draw: Draw) -> None:
+    """Put a mark of an algorithm on a part, read by it, and take it off again."""
+    schemes, model = history.schemes, history.model
+    part, others = schemes.select(Over(frozenset(history.kind.predicates)) & draw(sets)), draw(sets)
+    schemes.mark(part, C)
+    for predicate in history.kind.predicates:
+        chosen = {pair for each, pair in schemes.facts(part) if each == predicate}
+        assert set(schemes.read(predicate, C)) == chosen
+        assert schemes.size(predicate, C) == len(chosen)
+        left = model.facts(predicate, others) - chosen
+        assert schemes.expand(predicate, (), [], others - C) == Counter(left)
+        assert set(schemes.read(predicate, others)) == model.facts(predicate, others)
+    schemes.unmark(part, C)
+    assert not any(schemes.size(predicate, C) for predicate in history.kind.predicates)
 
 
 LOOKS = (
@@ -147,6 +165,7 @@ LOOKS = (
     of_parts,
     of_rows,
     by_changes,
+    marked,
     History.read_what_was_frozen,
 )
 
