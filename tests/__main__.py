@@ -27,7 +27,7 @@ from tests import spark_versions
 
 ROOT = Path(__file__).parents[1]
 SUMMARY = re.compile(r"=* ?((?:\d+ \w+|no tests ran).* in [\d.]+s.*?)[ =]*$")
-CHECKED = ("tests/unit/engine", "tests/unit/kernels", "tests/oracle")
+CHECKED = ("tests/unit/engine", "tests/unit/kernels", "tests/oracle", "tests/schemes")
 """What the bounds part runs: the tests in which kernels do most of the work."""
 FORMS = (
     "tests/oracle/test_lives.py",

@@ -235,7 +235,7 @@ def test_a_closure_that_was_spelled_out_in_vain_is_held_again(shape: str, monkey
 @pytest.fixture
 def room(monkeypatch):
     """Let closures be as large as usual, in tests with tiny sizes too."""
-    monkeypatch.setattr(engine, "BUDGET", 1 << 30)
+    monkeypatch.setattr(engine, "BUDGET_BYTES", 1 << 30)
 
 
 @pytest.mark.usefixtures("room")
