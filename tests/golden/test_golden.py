@@ -6,14 +6,22 @@ triples. A predicate without a file has no facts. `name.err` holds an error's co
 message begins. `name.warn` holds codes and beginnings of the warnings that are told, one a line;
 without it none is.
 
-Where there is `name/after/`, the facts of `name/insert/` and `name/delete/` come and go in one
-update, by each algorithm: what holds then lies in `name/after/`, as in `name/expected/`.
+Where there is `name/insert/`, `name/delete/`, `name/add.rules` or `name/remove.rules`, these facts and
+rules come and go in one update, by each algorithm: what holds then lies in `name/after/`, as in
+`name/expected/`. `name/2/`, `name/3/` and so on hold later updates, with the same folders and files.
+An update without `after/` is only tried, by `what_if`; one with a file `err` fails with that error.
+
+`name/options.json` holds options of `materialise`; with `engine` among them, only that one runs the
+program. `name/queries/` holds queries, `q.query`, and their answers, `q.json`: a list of rows.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import warnings
+from collections.abc import Callable
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +46,12 @@ from tests import naive
 
 HERE = Path(__file__).parent
 PROGRAMS = sorted(HERE.glob("**/*.dlog"))
-UPDATED = [path for path in PROGRAMS if (path.with_suffix("") / "after").is_dir()]
+CHANGES = ("insert", "delete", "add.rules", "remove.rules")
+UPDATED = [p for p in PROGRAMS if any((p.with_suffix("") / each).exists() for each in CHANGES)]
+ASKED = [path for path in PROGRAMS if (path.with_suffix("") / "queries").is_dir()]
+KEPT = [path for path in PROGRAMS if not path.with_suffix(".err").exists()]
+OPENED = ("engine", "max_facts")
+"""Options that no store remembers."""
 ALGORITHMS = ("auto", "counting", "dred", "dred-c", "bf", "bf-c", "rematerialise")
 SIZES = pytest.mark.parametrize("large", [planned.LARGE_DELTA_ROWS, 1], ids=["usual", "all_large"])
 ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
@@ -74,44 +87,80 @@ def relations(kb: Any) -> dict[str, list[str]]:
     return {name: sorted(lines) for name, lines in found.items()}
 
 
+def files(folder: Path) -> list[Path]:
+    """Return the files of a folder, none if there is no such folder."""
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
 def expected(folder: Path) -> dict[str, list[str]]:
     """Return the lines of the files that are not empty."""
-    lines = {path.name: path.read_text().splitlines() for path in sorted(folder.iterdir())}
+    lines = {path.name: path.read_text().splitlines() for path in files(folder)}
     return {name: found for name, found in lines.items() if found}
 
 
-def files(path: Path, folder: str) -> list[Path]:
-    """Return the files of a program's folder, none if it has no such folder."""
-    found = path.with_suffix("") / folder
-    return sorted(found.iterdir()) if found.is_dir() else []
+def options_of(path: Path, engine: str) -> dict[str, Any]:
+    """Return the options that a program is run with; skip the test if that is by another engine."""
+    file = path.with_suffix("") / "options.json"
+    options = {"engine": engine, **(json.loads(file.read_text()) if file.exists() else {})}
+    if options["engine"] != engine:
+        pytest.skip(f"a program for engine={options['engine']!r}")
+    return options
 
 
-def materialise(path: Path, data: list[Path], engine: str, **options: Any) -> Any:
+def materialise(path: Path, engine: str, **options: Any) -> Any:
     """Return what a program gives, if it warns of what it should warn of, and nothing else."""
     expected = path.with_suffix(".warn")
     beginnings = expected.read_text().splitlines() if expected.exists() else []
+    facts, options = files(path.with_suffix("") / "facts"), options_of(path, engine) | options
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        kb = stratalog.materialise(path, data, engine=engine, **options)
+        kb = stratalog.materialise(path, facts, **options)
     found = [str(each.message) for each in told]
     assert len(found) == len(beginnings), found
     assert all(map(str.startswith, found, beginnings)), found
     return kb
 
 
+def fails(error: Path, call: Callable[[], object]) -> None:
+    """Fail unless a call raises the error that a file holds."""
+    code, _, message = error.read_text().rstrip("\n").partition("\n")
+    with pytest.raises(StratalogError) as caught:
+        call()
+    assert caught.value.code == code
+    assert caught.value.message.startswith(message)
+
+
+def updates_of(path: Path) -> list[Path]:
+    """Return the folders of a program's updates."""
+    folder = path.with_suffix("")
+    return [folder, *takewhile(Path.is_dir, (folder / str(number) for number in count(2)))]
+
+
+def update(kb: Any, folder: Path, algorithm: str) -> None:
+    """Do what a folder says; fail unless the facts are then those that it says."""
+    before = relations(kb)
+    wish: dict[str, Any] = {"insert": files(folder / "insert"), "delete": files(folder / "delete")}
+    for key in ("add", "remove"):
+        if (folder / f"{key}.rules").exists():
+            wish[f"{key}_rules"] = (folder / f"{key}.rules").read_text()
+    wish["maintenance"] = algorithm
+    if (folder / "err").exists():
+        fails(folder / "err", lambda: kb.update(**wish))
+    elif (folder / "after").is_dir():
+        kb.update(**wish)
+        before = expected(folder / "after")
+    else:
+        kb.what_if(**wish)
+    assert relations(kb) == before, (folder.name, algorithm)
+
+
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_golden(path: Path, engine: str):
-    data = files(path, "facts")
     error = path.with_suffix(".err")
     if error.exists():
-        code, _, message = error.read_text().rstrip("\n").partition("\n")
-        with pytest.raises(StratalogError) as caught:
-            materialise(path, data, engine)
-        assert caught.value.code == code
-        assert caught.value.message.startswith(message)
+        fails(error, lambda: materialise(path, engine))
         return
-    kb = materialise(path, data, engine)
-    assert relations(kb) == expected(path.with_suffix("") / "expected")
+    assert relations(materialise(path, engine)) == expected(path.with_suffix("") / "expected")
 
 
 @SIZES
@@ -119,10 +168,36 @@ def test_golden(path: Path, engine: str):
 def test_golden_updates(path: Path, engine: str, large: int, monkeypatch: pytest.MonkeyPatch):
     """Also with rules planned as for large deltas, however few facts these programs have."""
     monkeypatch.setattr(planned, "LARGE_DELTA_ROWS", large)
+    updates = updates_of(path)
+    may_recur = any((folder / "add.rules").exists() for folder in updates)
     for algorithm in ALGORITHMS:
-        kb = materialise(path, files(path, "facts"), engine)
-        assert relations(kb) == expected(path.with_suffix("") / "expected")
-        if algorithm == "counting" and any(s.recursive for s in kb._plan.strata):
-            continue
-        kb.update(files(path, "insert"), files(path, "delete"), maintenance=algorithm)
-        assert relations(kb) == expected(path.with_suffix("") / "after"), algorithm
+        kb = materialise(path, engine)
+        may_recur = may_recur or any(stratum.recursive for stratum in kb._plan.strata)
+        if algorithm != "counting" or not may_recur:
+            for folder in updates:
+                update(kb, folder, algorithm)
+
+
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
+def test_golden_stores(path: Path, engine: str, tmp_path: Path):
+    """A store has the facts, counts those that users see, and is opened anew for each update."""
+    kb = materialise(path, engine, store=tmp_path / "kb")
+    options = {key: option for key, option in options_of(path, engine).items() if key in OPENED}
+    for folder in (*(updates_of(path) if path in UPDATED else ()), None):
+        before = relations(kb), kb.stats["facts"]
+        kb = stratalog.open(tmp_path / "kb", **options)
+        assert (relations(kb), kb.versions()[-1].facts) == before
+        if folder is not None:
+            update(kb, folder, "auto")
+
+
+@pytest.mark.parametrize("path", ASKED, ids=lambda path: path.stem)
+def test_golden_queries(path: Path, engine: str):
+    """Queries have the answers that lie beside them, asked again too, and change nothing."""
+    kb = materialise(path, engine)
+    before = relations(kb), kb.stats["constants"]
+    queries = sorted((path.with_suffix("") / "queries").glob("*.query"))
+    for query in (*queries, *queries):
+        found = kb.query(query.read_text()).to_pylist()
+        assert sorted(found, key=str) == json.loads(query.with_suffix(".json").read_text()), query
+    assert (relations(kb), kb.stats["constants"]) == before
