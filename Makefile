@@ -1,10 +1,13 @@
-.PHONY: check fast format warmup
+.PHONY: check fast spark format warmup
 
 check:  ## everything that must hold
 	python -m tests
 
-fast:  ## what takes a minute or two
+fast:  ## what takes two minutes
 	python -m tests --fast
+
+spark:  ## the tests that need Spark
+	python -m tests --spark
 
 format:
 	python -m ruff format .

@@ -1,10 +1,11 @@
 """The test command: everything that must hold before a change is taken.
 
 python -m tests                     all parts, in order; stops at the first that fails
-python -m tests --fast              no bounds, wheel and spark parts, fewer random programs, no slow
-                                    tests
+python -m tests --fast              format to tests: fewer random programs, no slow tests, no Spark
+python -m tests --spark             what needs Spark, and nothing else
 python -m tests --only lint,types   some parts
-python -m tests -k negation         anything else is passed on to pytest in the tests part
+python -m tests -k negation         anything else is passed on to pytest, in the parts tests and
+                                    spark; -m "not slow" as well
 python -m tests --spark-versions    all releases of PySpark instead; =4.0.0,4.2.0 some of them
 """
 
@@ -35,6 +36,9 @@ FORMS = (
     "tests/oracle/test_modules.py",
 )
 ON_SPARK = ("tests/unit/engine/spark", "tests/unit/engine/spark_rules")
+MOST_WORKERS = 8  # a worker takes half a gigabyte
+MOST_JVMS = 2  # a session of Spark takes two gigabytes, and has threads of its own
+NOTHING_SELECTED = 5  # pytest's status
 
 
 @dataclass
@@ -42,12 +46,17 @@ class Run:
     """What was asked for, and what has been learnt so far."""
 
     fast: bool
-    pytest: Sequence[str]  # arguments for the tests part
+    marked: str  # which tests are selected, as pytest's -m says it
+    pytest: Sequence[str]  # other arguments for the parts tests and spark
     notes: dict[str, str] = field(default_factory=dict)  # pytest's own summary, by part
 
 
 class Failed(Exception):  # noqa: N818  # reads as a claim
     """A command of a part ended with another status than 0, or printed something unexpected."""
+
+    def __init__(self, message: str, output: str = "", status: int = 1) -> None:
+        super().__init__(message)
+        self.output, self.status = output, status
 
 
 def say(text: str) -> None:
@@ -76,8 +85,14 @@ def call(
             sys.stdout.flush()
             lines.append(line)
     if process.returncode:
-        raise Failed(f"status {process.returncode} of: {' '.join(words)}", "".join(lines))
+        message = f"status {process.returncode} of: {' '.join(words)}"
+        raise Failed(message, "".join(lines), process.returncode)
     return "".join(lines)
+
+
+def workers() -> int:
+    """Return how many processes share the tests: one for each core, within what memory allows."""
+    return min(os.cpu_count() or 1, MOST_WORKERS)
 
 
 def python(*words: str | Path, env: Mapping[str, str] | None = None) -> str:
@@ -87,15 +102,31 @@ def python(*words: str | Path, env: Mapping[str, str] | None = None) -> str:
 def run_pytest(run: Run, part: str, words: Sequence[str], env: Mapping[str, str]) -> None:
     """Run pytest and remember its summary line, whether it passes or not."""
     # importlib: two folders may each have a file of the same name
-    command = ["-m", "pytest", "-n", "2", "--import-mode=importlib", *words]
+    command = ["-m", "pytest", "--import-mode=importlib", *words]
+    # Where Python may write no bytecode, every worker, and every command that a test starts, would
+    # translate all sources anew.
+    env = {**env, "PYTHONDONTWRITEBYTECODE": ""}
     try:
         output = python(*command, env=env)
     except Failed as failure:
-        output = failure.args[1]
+        output = failure.output
         raise
     finally:
         found = [match[1] for line in output.splitlines() if (match := SUMMARY.match(line))]
         run.notes[part] = found[-1] if found else "pytest printed no summary"
+
+
+def selected(run: Run, marks: str) -> str:
+    """Return which tests are run of those with these marks, as pytest's -m says it."""
+    chosen = [marks, "not slow" if run.fast else "", f"({run.marked})" if run.marked else ""]
+    return " and ".join(filter(None, chosen))
+
+
+def run_tests(run: Run, part: str, marks: str, *words: str, **env: str) -> None:
+    """Run the tests with these marks, among those that were asked for."""
+    python("-m", "stratalog", "warmup")  # once, instead of in each worker
+    profile = {"HYPOTHESIS_PROFILE": "fast" if run.fast else "ci"}
+    run_pytest(run, part, [*words, "-m", selected(run, marks), *run.pytest], profile | env)
 
 
 def check_format(_: Run) -> None:
@@ -115,10 +146,18 @@ def check_imports(_: Run) -> None:
 
 
 def check_tests(run: Run) -> None:
-    words = ["-m", "not slow"] if run.fast else []
-    profile = "dev" if run.fast else "ci"
-    python("-m", "stratalog", "warmup")  # once, instead of in each worker
-    run_pytest(run, "tests", [*words, *run.pytest], {"HYPOTHESIS_PROFILE": profile})
+    """Run the tests that need no Spark; where none listens, one that starts it fails."""
+    nobody = {"PYSPARK_GATEWAY_PORT": "1", "PYSPARK_GATEWAY_SECRET": "none"}
+    run_tests(run, "tests", "not spark", "-n", str(workers()), **nobody)
+
+
+def check_spark(run: Run) -> None:
+    """Run the tests that need Spark; arguments may have selected none after those without."""
+    try:
+        run_tests(run, "spark", "spark", "-n", str(min(workers(), MOST_JVMS)))
+    except Failed as failure:
+        if failure.status != NOTHING_SELECTED or "tests" not in run.notes:
+            raise
 
 
 def check_bounds(run: Run) -> None:
@@ -131,7 +170,8 @@ def check_bounds(run: Run) -> None:
     env = {"NUMBA_BOUNDSCHECK": "1", "STRATALOG_TINY": "1", "HYPOTHESIS_PROFILE": "dev"}
     call([sys.executable, "-m", "stratalog", "warmup"], env)  # once, instead of in each worker
     for threads in ("1", "2"):
-        words = ["--engines=columnar", *(f"--ignore={folder}" for folder in ON_SPARK), *folders]
+        words = ["-n", str(workers()), "--engines=columnar"]
+        words += [*(f"--ignore={folder}" for folder in ON_SPARK), *folders]
         run_pytest(run, "bounds", words, env | {"STRATALOG_THREADS": threads})
 
 
@@ -141,7 +181,7 @@ def check_forms(run: Run) -> None:
     Every call may be the one in which work is handed over, since kernels that can stop do so often.
     """
     env = {"NUMBA_BOUNDSCHECK": "1", "STRATALOG_TINY": "1", "HYPOTHESIS_PROFILE": "dev"}
-    words = ["--engines=columnar", *FORMS]
+    words = ["-n", str(workers()), "--engines=columnar", *FORMS]
     run_pytest(run, "forms", words, env | {"STRATALOG_KERNELS": "mixed"})
 
 
@@ -176,16 +216,16 @@ def check_wheel(_: Run) -> None:
             raise Failed("the installed wheel derived other facts", output)
 
 
-def check_spark(run: Run) -> None:
+def check_releases(run: Run) -> None:
     """Try the oldest and the newest release of PySpark that there is support for."""
     try:
         outcomes = spark_versions.oldest_and_newest(say)
     except spark_versions.UnreachableError as error:
-        raise Failed(f"{error}\n--only leaves this part out", "") from error
+        raise Failed(f"{error}\n--only leaves this part out") from error
     say(spark_versions.table(outcomes))
-    run.notes["spark"] = ", ".join(each.release for each in outcomes)
+    run.notes["releases"] = ", ".join(each.release for each in outcomes)
     if failed := [each.release for each in outcomes if each.has_failed]:
-        raise Failed(f"PySpark {' and '.join(failed)}", "")
+        raise Failed(f"PySpark {' and '.join(failed)}")
 
 
 def check_spark_versions(releases: str) -> int:
@@ -210,12 +250,13 @@ PARTS: dict[str, Callable[[Run], None]] = {
     "types": check_types,
     "imports": check_imports,
     "tests": check_tests,
+    "spark": check_spark,
     "bounds": check_bounds,
     "forms": check_forms,
     "wheel": check_wheel,
-    "spark": check_spark,
+    "releases": check_releases,
 }
-NOT_FAST = ("bounds", "forms", "wheel", "spark")
+FAST = ("format", "lint", "types", "imports", "tests")
 
 
 def parse(arguments: Sequence[str]) -> tuple[list[str], Run]:
@@ -227,18 +268,20 @@ def parse(arguments: Sequence[str]) -> tuple[list[str], Run]:
         allow_abbrev=False,
     )
     parser.add_argument("--fast", action="store_true", help="leave out what takes minutes")
-    parser.add_argument("--only", metavar="PARTS", help=f"some of {','.join(PARTS)}")
+    some = parser.add_mutually_exclusive_group()
+    some.add_argument("--only", metavar="PARTS", help=f"some of {','.join(PARTS)}")
+    some.add_argument("--spark", dest="only", action="store_const", const="spark")
+    parser.add_argument("-m", dest="marked", default="", metavar="MARKS")
     parser.add_argument("--spark-versions", nargs="?", const="", metavar="RELEASES")
     options, rest = parser.parse_known_args(arguments)
     if options.spark_versions is not None:
         sys.exit(check_spark_versions(options.spark_versions))
-    chosen = options.only.split(",") if options.only else list(PARTS)
+    everything = FAST if options.fast else PARTS
+    chosen = options.only.split(",") if options.only else list(everything)
     unknown = [part for part in chosen if part not in PARTS]
     if unknown:
         parser.error(f"no part {', '.join(unknown)}; the parts are {', '.join(PARTS)}")
-    if options.fast and not options.only:
-        chosen = [part for part in chosen if part not in NOT_FAST]
-    return chosen, Run(options.fast, rest)
+    return chosen, Run(options.fast, options.marked, rest)
 
 
 def main(arguments: Sequence[str]) -> int:

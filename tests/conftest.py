@@ -29,6 +29,7 @@ COMMON: dict[str, Any] = {
     "phases": [Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
     "suppress_health_check": [HealthCheck.too_slow, HealthCheck.filter_too_much],
 }
+settings.register_profile("fast", max_examples=15, **COMMON)
 settings.register_profile("dev", max_examples=50, **COMMON)
 settings.register_profile("ci", max_examples=150, derandomize=True, print_blob=True, **COMMON)
 settings.register_profile("nightly", max_examples=5000, print_blob=True, **COMMON)
@@ -101,6 +102,15 @@ RANDOM = tuple(Path(__file__).parent / name for name in ("oracle", "faults", "fu
 """
 
 
+def needs_spark(item: pytest.Item) -> bool:
+    callspec = getattr(item, "callspec", None)
+    return bool(
+        item.get_closest_marker("spark")
+        or "spark" in getattr(item, "fixturenames", ())
+        or (callspec and callspec.params.get("engine") == "spark")
+    )
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if any(folder in item.path.parents for folder in RANDOM):
@@ -108,7 +118,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if "shared_data" in getattr(item, "fixturenames", ()):
             # Real rule sets name much that data lacks, and derive owl:sameAs.
             item.add_marker(pytest.mark.filterwarnings("ignore:W301", "ignore:W310"))
-        if item.get_closest_marker("spark") or "spark" in getattr(item, "fixturenames", ()):
+        if needs_spark(item):
             item.add_marker("spark")
             # PySpark's own warning, for which nothing can be done here: it needs no pandas.
             item.add_marker(

@@ -39,6 +39,8 @@ DOCUMENTS = [
 NOTEBOOKS = sorted((ROOT / "examples").glob("*/*.ipynb"))
 LANGUAGES = {"console", "python", "dlog", "sh", "text", "json", ""}  # the last four are not run
 INSTALL = 'pip install -e ".[spark]" && '  # the suite runs in an environment where this is done
+SLOW = {"docs/tutorial.md", "examples/family/README.md", "examples/packages/README.md"}
+USES_SPARK = re.compile(r"--(?:engine|reader|spill)[ =]spark|\bstratalog stream |\bspark\.")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SECONDS = re.compile(r"\b\d+(?:\.\d+)? s\b")
 CODE = re.compile(r"""["']([BSDTEWUX]\d{3})(?=["':])""")
@@ -63,6 +65,14 @@ def name_of(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
+def marked(document: Path):
+    """Return a document as a parameter, marked if its code starts Spark or takes long."""
+    run = (block.text for block in blocks(document) if block.language in {"console", "python"})
+    uses_spark = any(map(USES_SPARK.search, run))
+    marks = [pytest.mark.spark] * uses_spark + [pytest.mark.slow] * (name_of(document) in SLOW)
+    return pytest.param(document, marks=marks)
+
+
 @pytest.fixture
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder with the examples in it, where documents are played through."""
@@ -71,7 +81,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
+@pytest.mark.parametrize("document", [marked(each) for each in DOCUMENTS], ids=name_of)
 def test_code_in_a_document_does_what_the_document_says(document: Path, workplace: Path):
     names: dict[str, object] = {}
     for block in blocks(document):

@@ -26,19 +26,22 @@ CASES = [
     ("LUBM_U", "lubm/lubm-1-seed0.nt.gz"),
     ("UOBM_L.core", "uobm/uobm-1-seed0.nt.gz"),
     ("UOBM_L.axiomatised", "uobm/uobm-1-seed0.nt.gz"),
+    ("skos", "skos/stw-9.06.nt.gz"),
+    ("go-relations", "obo/so-edges.nt.gz"),
+]
+SLOW = [
     ("Claros_L.core", *MUSEUM),
     ("Claros_LE.core", *MUSEUM),
     ("Claros_L.axiomatised", *MUSEUM),
     ("Claros_LE.axiomatised", *MUSEUM),
+    ("codex-cyclic", "kg/codex-m.nt.gz"),
+    ("debian", *DEBIAN),
     ("DBpedia_L.core", "kg/dbpedia50.nt.gz"),
     ("DBpedia_L.axiomatised", "kg/dbpedia50.nt.gz"),
-    ("skos", "skos/stw-9.06.nt.gz"),
-    ("skos", "skos/wikipedia-cs-categories.nt.gz"),
+    ("LUBM_LE", "lubm/lubm-5-seed0.nt.gz"),
     ("go-relations", "obo/go-2013-07-13-edges.nt.gz"),
-    ("go-relations", "obo/so-edges.nt.gz"),
-    ("codex-cyclic", "kg/codex-m.nt.gz"),
+    ("skos", "skos/wikipedia-cs-categories.nt.gz"),
 ]
-SLOW = [("debian", *DEBIAN), ("LUBM_LE", "lubm/lubm-5-seed0.nt.gz")]
 
 
 @pytest.mark.parametrize(

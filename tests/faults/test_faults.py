@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.faults.faults import FAULTS
 
 ROOT = Path(__file__).parents[2]
@@ -20,6 +22,7 @@ def long_run(state, *words):
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_a_store_survives_some_faults_and_the_run_goes_on_where_it_ended(tmp_path):
     state = tmp_path / "state.json"
     wanted = [word for kind in FAULTS for word in (f"--{kind}", "3")]

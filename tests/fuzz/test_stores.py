@@ -4,9 +4,11 @@ import pytest
 
 from tests.fuzz.long_run import in_process
 
+MORE = [(80, 120), (200, 800)]
+
 
 @pytest.mark.parametrize(
-    ("first", "count"), [(0, 200), pytest.param(200, 800, marks=pytest.mark.slow)]
+    ("first", "count"), [(0, 80), *(pytest.param(*some, marks=pytest.mark.slow) for some in MORE)]
 )
 def test_mutated_stores_are_refused_with_a_code_or_give_facts_that_are_well_formed(first, count):
     became = in_process("stores", first, count)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from stratalog.lang.syntax import Atom, Bind, Filter, Rule, Variable
@@ -125,6 +126,7 @@ def tally(number: int, begin: int) -> Counter[str]:
     return found
 
 
+@pytest.mark.slow
 def test_every_shape_occurs_in_foreign_lives():
     found = sum((tally(CHUNK, begin) for begin in range(CHUNKS)), Counter())
     assert {shape for shape in WANTED if found[shape] < 2} == set()

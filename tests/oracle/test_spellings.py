@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from stratalog.errors import ProgramError
@@ -87,6 +88,7 @@ def joins_by_value(program: Program) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_every_spelling_occurs_in_random_programs():
     found: Counter[str] = Counter()
 

@@ -34,6 +34,7 @@ def test_the_list_has_all_benchmarks_and_systems(command):
     assert all(f"\n{each.name} " in f"\n{out}" for each in (*BENCHMARKS, *SYSTEMS))
 
 
+@pytest.mark.slow
 def test_a_run_prints_a_table_and_writes_figures_and_picture(command, tmp_path):
     files = ("--json", "r.json", "--plot", "r.svg")
     status, out, err = command("dag", *SMALL, *files, "--runs", 2)
@@ -65,6 +66,7 @@ def test_rules_and_size_of_lubm_can_be_chosen(command, tmp_path):
     assert lubm["systems"][0]["counts"]["colleague"] > 0
 
 
+@pytest.mark.slow
 def test_figures_of_stratalog_alone_are_tables_of_their_own(command):
     status, out, _ = command(
         "tiny-delta", "counts", "lubm-large", "--scale", "small", "-q", "--runs", 1
@@ -75,6 +77,7 @@ def test_figures_of_stratalog_alone_are_tables_of_their_own(command):
     assert "bytes per binary fact" in out
 
 
+@pytest.mark.slow
 def test_what_comes_first_is_measured_with_and_without_compiled_kernels(command, tmp_path):
     status, _, err = command("start", "--scale", "small", "--json", "start.json", "-q")
     assert (status, err) == (0, "")

@@ -112,7 +112,12 @@ TABLE = {
     },
 }
 UNSEEN = {"--threads"}  # facts and counts are the same; tests of Python's options see the threads
-ALL = [(command, option) for command, options in TABLE.items() for option in options]
+ON_SPARK = {"--reader"}  # what reads ORC if nothing else is chosen
+ALL = [
+    pytest.param(command, option, marks=[pytest.mark.spark] * (option in ON_SPARK))
+    for command, options in TABLE.items()
+    for option in options
+]
 
 
 @pytest.fixture(scope="module")

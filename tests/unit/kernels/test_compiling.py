@@ -11,6 +11,8 @@ import pytest
 
 import stratalog
 
+pytestmark = pytest.mark.slow  # every test compiles in a folder of its own
+
 FIND = ("stratalog.kernels.relation.find", "find")
 MERGE = ("stratalog.kernels.relation.merge", "merge")
 SETUP = """

@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 CODE = """
 import json
 import stratalog as sl
@@ -39,6 +41,7 @@ def run(steps, **environment):
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_facts_and_derivations_are_those_of_compiled_kernels():
     was_interpreted, is_compiled, *found = run(steps=2, STRATALOG_KERNELS="auto")
     assert (was_interpreted, is_compiled) == (True, True)

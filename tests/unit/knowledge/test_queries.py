@@ -67,6 +67,7 @@ def test_an_error_in_a_query_leaves_no_trace():
     assert kb.query("path(0, ?y)").num_rows == 200
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs the size of the process")
 def test_full_memory_is_an_engine_error_and_the_base_lives_on():
     kb = chain(400)

@@ -165,10 +165,14 @@ def all_reads(scene):
 CALLS = READS | WRITES | {"all that read": all_reads}
 BOUND = {"refresh", "save bound"}  # these move to the version that the store has, or are refused
 ALIKE = {"save bound", "what_if"}  # another like it is there
+SLOW = {"save", "save bound", "publish", "refresh"}  # they touch files at many points
 MAY_FAIL = {"E107": {"close"}, "T105": BOUND, "S211": {"edit"}}
 
 
-@pytest.mark.parametrize("one", READS | WRITES)
+@pytest.mark.parametrize(
+    "one",
+    [pytest.param(one, marks=[pytest.mark.slow] * (one in SLOW)) for one in READS | WRITES],
+)
 def test_beside_a_call_every_other_is_of_a_version_that_existed(one, folder):
     scene = Scene(folder)
     others = ["all that read", *WRITES] if one in WRITES else [w for w in WRITES if w not in ALIKE]

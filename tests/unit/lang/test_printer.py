@@ -193,7 +193,7 @@ PROGRAMS = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=min(150, 3 * settings().max_examples), deadline=None)
 @given(PROGRAMS)
 def test_a_printed_program_reads_back(program):
     assert parse_program(show(program)) == program

@@ -355,7 +355,7 @@ def fill_the_disk(folder):
 
 
 ROLES = [
-    kill_at_every_operation,
+    pytest.param(kill_at_every_operation, marks=pytest.mark.slow),
     kill_at_random_times,
     kill_at_random_times_with_keep,
     race,

@@ -292,8 +292,8 @@ def run_interrupted(arguments, moment):
 
 
 ROLES = [
-    kill_at_every_operation,
-    kill_at_every_operation_with_keep,
+    pytest.param(kill_at_every_operation, marks=pytest.mark.slow),
+    pytest.param(kill_at_every_operation_with_keep, marks=pytest.mark.slow),
     kill_at_random_times,
     fill_the_disk,
     write_at_once,
