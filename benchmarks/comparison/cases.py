@@ -20,6 +20,7 @@ from . import skewed
 SEED = 7
 MANY = 1_000  # facts of a large update
 SINGLE = 20  # updates of one fact
+SINGLE_ON_SPARK = 3
 COUNTED_BY: dict[str, Sequence[str]] = {
     "update": ("dred-c", "bf-c"),
     "store": ("dred-c",),
@@ -145,7 +146,8 @@ def prepare(name: str, folder: Path) -> Path:
         pq.write_table(table, target / f"{number}.parquet")
         np.save(target / f"{number}.npy", chosen[predicate])
         relations.append(predicate)
-    text = json.dumps({**described, "relations": relations, "single": SINGLE, "many": MANY})
+    single = SINGLE_ON_SPARK if case.task == "spark" else SINGLE
+    text = json.dumps({**described, "relations": relations, "single": single, "many": MANY})
     (target / "case.json").write_text(text)
     return target
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from .run import AFTER, AGAIN, BEFORE, Measured, Steps
@@ -57,11 +57,11 @@ def _row(measured: Measured, step: str) -> Row:
         before, after, again = (min(run[step][unit] for run in runs[name]) for name in series)
         return before, after, again
 
-    found = (runs, measured.counted)
-    differing = filter(None, (_differing(step, r[BEFORE] + r[AGAIN], r[AFTER]) for r in found))
-    counts = _counts(step, measured.counted[AFTER]) | _counts(step, runs[AFTER])
-    row = Row(measured.name, step, least("cpu"), least("wall"), counts)
-    return replace(row, differing=", ".join(dict.fromkeys(differing)))
+    counted = _counts(step, measured.counted[AFTER])
+    compared = measured.counted if counted else runs
+    differing = _differing(step, compared[BEFORE] + compared[AGAIN], compared[AFTER])
+    counts = counted | _counts(step, runs[AFTER])
+    return Row(measured.name, step, least("cpu"), least("wall"), counts, differing)
 
 
 def _counts(step: str, runs: Sequence[Steps]) -> dict[str, int]:
@@ -72,7 +72,7 @@ def _counts(step: str, runs: Sequence[Steps]) -> dict[str, int]:
 def _differing(step: str, before: Sequence[Steps], after: Sequence[Steps]) -> str:
     """Return the counts that were the same in all runs before, and are others now.
 
-    Those that vary from run to run, where `auto` tries algorithms by their times, tell nothing.
+    Those that vary from run to run tell nothing.
     """
     found = []
     for key in _counts(step, after):

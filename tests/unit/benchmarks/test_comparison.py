@@ -127,25 +127,24 @@ def small(tmp_path, monkeypatch):
     return prepared
 
 
-def test_kernel_calls_of_updates_are_counted_by_algorithm_and_the_same_each_time(small):
+def test_kernel_calls_of_updates_are_counted_by_algorithm(small):
     given = small("update", cases.MODULES)
-    first, second = (run._counted("small", given, ROOT) for _ in range(2))
-    assert first == second
-    counts, made = first["delete 1"]["counts"], first["delete 1"]["made of"]
+    counted = run._counted("small", given, ROOT)["delete 1"]
+    counts, made = counted["counts"], counted["made of"]
     for algorithm in ("dred-c", "bf-c"):
         calls = f"kernel calls by {algorithm}"
         assert counts[calls] == sum(made[calls].values()) > 0
         assert counts[f"derivations by {algorithm}"] > 0
     assert made["kernel calls by dred-c"] != made["kernel calls by bf-c"]
+    assert not any(key.startswith("crossings") for key in counts)
 
 
-def test_calls_between_packages_are_counted_only_where_asked_for(tmp_path):
+def test_calls_between_packages_are_counted(tmp_path):
     given = cases.prepare("walk", tmp_path)
     step = run._counted("walk", given, ROOT)["first update"]
     assert step["counts"]["crossings"] == sum(step["made of"]["crossings"].values())
     assert step["made of"]["crossings"]["knowledge -> reason"] > 0
     assert all(here != there for here, _, there in map(str.split, step["made of"]["crossings"]))
-    assert "crossings" not in run.run_once("walk", given, ROOT)["first update"]["counts"]
 
 
 @pytest.mark.spark
