@@ -37,6 +37,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if unknown := [name for name in options.only if name not in CASES]:
         parser.error(f"no case {', '.join(unknown)}; the cases are {', '.join(CASES)}")
+    if options.json and not options.json.absolute().parent.is_dir():
+        parser.error(f"there is no folder for {options.json}")
     if options.runs < 1:
         parser.error("--runs is 1 or more")
     return options
