@@ -6,7 +6,7 @@ Facts are generated once, by the newer code; both trees read the same files.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,14 @@ from . import skewed
 SEED = 7
 MANY = 1_000  # facts of a large update
 SINGLE = 20  # updates of one fact
+SINGLE_ON_SPARK = 3
+COUNTED_BY: dict[str, Sequence[str]] = {
+    "update": ("dred-c", "bf-c"),
+    "store": ("dred-c",),
+    "spark": (),  # counted while it is measured: that slows Spark by nothing
+}
+SPARK_RUNS = 2
+OFF = {"modules": "off"}
 LEVELS = """
 reach(?x) :- edge(0, ?x) .
 reach(?y) :- reach(?x), edge(?x, ?y), NOT closed(?y) .
@@ -45,7 +53,8 @@ made(?x, ?y) :- part(?x, ?y), FILTER(?x + 400 < ?y) .
 class Case:
     """Facts of a generator, its rules or others, and what is done with them.
 
-    `task` is a function of `tasks.py`. A case that is `only_by_name` takes minutes.
+    `task` is a function of `tasks.py`. A case that is `only_by_name` takes minutes, or is no
+    measurement of time. One on Spark has at most so many `runs`.
     """
 
     task: str
@@ -54,6 +63,12 @@ class Case:
     rules: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     only_by_name: bool = False
+    runs: int | None = None
+
+    @property
+    def counted_by(self) -> Sequence[str]:
+        """How it is counted: by which algorithms of maintenance, where `auto` would choose one."""
+        return COUNTED_BY.get(self.task, ("counts",))
 
 
 def _workload(generator: str, **parameters: int | str) -> Case:
@@ -69,14 +84,19 @@ def _updates(
     return Case("update", generator, parameters, rules, options or {})
 
 
+def _spark(generator: str, rules: str | None = None, **parameters: int | str) -> Case:
+    options = {"engine": "spark", "master": "local[2]", "maintenance": "dred-c"}
+    return Case("spark", generator, parameters, rules, options, only_by_name=True, runs=SPARK_RUNS)
+
+
 CASES: dict[str, Case] = {
     "dag": _workload("dag", nodes=10_000, edges=100_000, recursion="left"),
     "dag-right": _workload("dag", nodes=10_000, edges=100_000, recursion="right"),
-    "dag-joins": Case(
-        "materialise", "dag", {"nodes": 3_000, "edges": 20_000}, options={"modules": "off"}
-    ),
-    "chain": Case("materialise", "chain", {"nodes": 800}, options={"modules": "off"}),
-    "cycle": Case("materialise", "cycle", {"nodes": 300}, options={"modules": "off"}),
+    "dag-joins": Case("materialise", "dag", {"nodes": 3_000, "edges": 20_000}, options=OFF),
+    "chain": Case("materialise", "chain", {"nodes": 800}, options=OFF),
+    "cycle": Case("materialise", "cycle", {"nodes": 300}, options=OFF),
+    "modules": Case("materialise", "dag", {"nodes": 500, "edges": 2_500}, MODULES),
+    "modules-off": Case("materialise", "dag", {"nodes": 500, "edges": 2_500}, MODULES, OFF),
     "closures": _workload("cliques", cliques=800, size=100),
     "same-generation": _workload("same_generation", nodes=4_000, layers=8),
     "collaborators": _workload("collaborators", people=500, partners=100),
@@ -89,17 +109,23 @@ CASES: dict[str, Case] = {
     "skewed": Case("materialise", "skewed", {"rows": 1_200_000, "hubs": 64}),
     "shuffled": Case("materialise", "skewed", {"rows": 1_200_000, "hubs": 0}),
     "update-dag": _updates("dag", nodes=3_000, edges=15_000),
-    "update-dag-joins": _updates("dag", None, {"modules": "off"}, nodes=600, edges=2_500),
+    "update-dag-joins": _updates("dag", None, OFF, nodes=600, edges=2_500),
+    "update-closures": _updates("cliques", cliques=200, size=50),
     "update-same-generation": _updates("same_generation", nodes=2_000, layers=8),
     "update-lubm": _updates("lubm", universities=1),
     "update-points-to": _updates("points_to", modules=5),
     "update-negation": _updates("dag", LEVELS, nodes=3_000, edges=15_000),
     "update-aggregates": _updates("dag", GROUPS, nodes=3_000, edges=15_000),
     "update-modules": _updates("dag", MODULES, nodes=500, edges=2_500),
+    "update-modules-off": _updates("dag", MODULES, OFF, nodes=300, edges=1_500),
     "store-dag": Case("store", "dag", {"nodes": 1_000, "edges": 4_000}),
     "store-lubm": Case("store", "lubm", {"universities": 1}),
     "start": Case("start"),
     "cold": Case("start", only_by_name=True),
+    "walk": Case("walk", only_by_name=True),
+    "spark-closure": _spark("dag", nodes=2_000, edges=8_000),
+    "spark-modules": _spark("dag", MODULES, nodes=300, edges=1_000),
+    "spark-lubm": _spark("lubm", universities=1),
 }
 
 
@@ -120,7 +146,8 @@ def prepare(name: str, folder: Path) -> Path:
         pq.write_table(table, target / f"{number}.parquet")
         np.save(target / f"{number}.npy", chosen[predicate])
         relations.append(predicate)
-    text = json.dumps({**described, "relations": relations, "single": SINGLE, "many": MANY})
+    single = SINGLE_ON_SPARK if case.task == "spark" else SINGLE
+    text = json.dumps({**described, "relations": relations, "single": single, "many": MANY})
     (target / "case.json").write_text(text)
     return target
 

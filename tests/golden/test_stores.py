@@ -24,6 +24,7 @@ from tests.naive import Fact
 
 HERE = Path(__file__).parent / "stores"
 STORES = sorted(path.parent for path in HERE.glob("*/expected.json"))
+ON_SPARK = ("spark-closure", "spark-layers", "spark-updated", "spark-closures", "negation")
 
 State = tuple[str, set[Fact], set[Fact]]
 """Rules, explicit facts and derived ones."""
@@ -134,14 +135,36 @@ def test_every_store_is_queried_updated_and_read_back(source: Path, tmp_path: Pa
     update_and_reopen(Golden(source, tmp_path), "columnar")
 
 
-def test_a_stream_finds_how_far_it_had_come(tmp_path: Path):
-    golden = Golden(HERE / "stream", tmp_path)
+@pytest.mark.parametrize("name", ["stream", "stream-packed"])
+def test_a_stream_finds_how_far_it_had_come(name: str, tmp_path: Path):
+    golden = Golden(HERE / name, tmp_path)
     store = Store.open(golden.store)
     assert [len(store.streams(number)) for number in golden.states] == [0, 1, 1]
-    ((name, mark),) = store.streams().items()
+    ((stream, mark),) = store.streams().items()
     assert mark["batch"] == 0
     update_and_reopen(golden, "columnar")
-    assert store.streams(golden.newest + 1) == {name: mark}
+    assert store.streams(golden.newest + 1) == {stream: mark}
+
+
+def test_prefixes_of_the_program_and_of_data_are_known_again(tmp_path: Path):
+    with sl.open(Golden(HERE / "prefixes", tmp_path).store, engine="columnar") as kb:
+        assert dict(kb.prefixes()) == {"": "http://e/", "d": "http://d/"}
+        assert kb.query("answer(?x) :- d:name(?x, ?n), :Person(?x) .").num_rows == 1
+
+
+@pytest.mark.parametrize("name", ["value-keys", "modules-updated", "spark-updated"])
+def test_what_each_rule_took_is_known_again(name: str, tmp_path: Path):
+    store = Golden(HERE / name, tmp_path).store
+    with sl.open(store, engine="columnar") as kb:
+        assert kb.profile() == Store.open(store).read().statistics["profile"] != []
+
+
+def test_options_of_the_data_are_known_again_and_followed(tmp_path: Path):
+    golden = Golden(HERE / "options", tmp_path)
+    with sl.open(golden.store, engine="columnar") as kb:
+        told = kb.update(delete=tables(golden.facts("delete"))).stats["per_stratum"]
+        assert {each["algorithm"] for each in told if each["predicates"] == ["path"]} == {"bf-c"}
+    assert [each.number for each in Store.open(golden.store).versions()] == [4, 5]
 
 
 @pytest.mark.parametrize("name", ["schemes-plain", "spark-closure"])
@@ -155,8 +178,13 @@ def test_options_that_were_saved_do_not_keep_a_store_from_opening(name: str, tmp
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
-def test_stores_that_spark_wrote_are_opened_as_they_are_and_updated_on_spark(tmp_path: Path):
-    with sl.open(Golden(HERE / "spark-closure", tmp_path / "as it is").store) as kb:
+def test_a_store_that_spark_wrote_is_opened_as_it_is(tmp_path: Path):
+    with sl.open(Golden(HERE / "spark-closure", tmp_path).store) as kb:
         assert ("path" in kb, len(kb["edge"])) == (True, 5)
-    for name in ("spark-closure", "spark-layers", "negation"):
-        update_and_reopen(Golden(HERE / name, tmp_path / name), "spark")
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("name", ON_SPARK)
+def test_stores_are_queried_updated_and_read_back_on_spark(name: str, tmp_path: Path):
+    update_and_reopen(Golden(HERE / name, tmp_path), "spark")

@@ -2,7 +2,7 @@
 
     python -m tests.golden.stores.make_stores NAME...     stores that are not there yet
 
-The stores were written by commit d333d01, so that later commits are tested with what users already
+The stores were written by earlier commits, so that later ones are tested with what users already
 have on disk. They are never written anew: a store of a later format gets a new name here, and the
 commit that wrote it stands in its `expected.json`.
 """
@@ -29,12 +29,15 @@ from stratalog.lang.terms import IRI_KIND, RDF_TYPE, Term
 from stratalog.lang.values.terms import python_value
 from stratalog.pipeline.store import Store
 from tests import naive
-from tests.golden.stores.recipes import ON_SPARK, RECIPES, Recipe, Step
+from tests.golden.stores.closure_recipes import CLOSURES
+from tests.golden.stores.recipes import RECIPES, Recipe, Step
+from tests.golden.stores.spark_recipes import ON_SPARK
 from tests.golden.test_golden import written
 from tests.naive import Fact
 
 HERE = Path(__file__).parent
 WIDTH = 110
+PREFIXES = ["@prefix d: <http://d/> ."]  # of data that is given as Turtle
 
 
 # ---- What the judge says -----------------------------------------------------------------------
@@ -124,7 +127,7 @@ def make(recipe: Recipe, target: Path) -> None:
         for number, step in enumerate(recipe.steps):
             _take(kb, step, Path(folder), number)
         kb.close()
-    for number in recipe.drops:
+    for number in () if "keep" in recipe.options else recipe.drops:
         Store.open(target).drop(number)
 
 
@@ -134,8 +137,11 @@ def _given(recipe: Recipe, folder: Path) -> Any:
         return None
     if recipe.given_as == "tables":
         return tables(facts)
-    path = folder / ("data.nt" if recipe.given_as == "ntriples" else f"{facts[0][0].name}.csv")
-    lines = [_triple(*fact) if path.suffix == ".nt" else _row(fact[1]) for fact in facts]
+    names = {"ntriples": "data.nt", "turtle": "data.ttl", "csv": f"{facts[0][0].name}.csv"}
+    path = folder / names[recipe.given_as]
+    is_csv = path.suffix == ".csv"
+    lines = PREFIXES if path.suffix == ".ttl" else []
+    lines = [*lines, *(_row(fact[1]) if is_csv else _triple(*fact) for fact in facts)]
     path.write_text("".join(f"{line}\n" for line in lines))
     return [path]
 
@@ -186,7 +192,7 @@ def main() -> None:
     """Write the stores that are asked for, or all that are not there."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME")
-    known = {**RECIPES, **ON_SPARK}
+    known = {**RECIPES, **CLOSURES, **ON_SPARK}
     names = parser.parse_args().names or [n for n in known if not (HERE / n).exists()]
     commit = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=HERE, check=True, capture_output=True, text=True

@@ -30,12 +30,13 @@ class Recipe:
     delete: str
     steps: Sequence[Step] = ()
     options: dict[str, Any] = field(default_factory=dict)
-    given_as: str = "tables"  # or "program", "ntriples", "csv"
+    given_as: str = "tables"  # or "program", "ntriples", "turtle", "csv"
     drops: Sequence[int] = ()  # versions that are dropped at last
 
 
-def _links(pairs: Iterable[tuple[int, int]], name: str = "edge") -> str:
-    return "\n".join(f"{name}({x}, {y}) ." for x, y in pairs)
+def links(pairs: Iterable[tuple[int, int]], name: str = "edge") -> str:
+    """Return the facts of a relation of numbers as text."""
+    return "".join(f"{name}({x}, {y}) .\n" for x, y in pairs)
 
 
 RECIPES = {
@@ -78,40 +79,40 @@ named(?x, ?n) :- [?x, :name, ?n] .
     ),
     "closure-held": Recipe(
         REACH + "far(?x) :- path(1, ?x), NOT edge(1, ?x) .\n",
-        _links([(1, 2), (2, 3), (3, 4), (4, 2), (5, 6), (6, 7), (4, 8)]),
+        links([(1, 2), (2, 3), (3, 4), (4, 2), (5, 6), (6, 7), (4, 8)]),
         "answer(?x) :- path(?x, ?x) .",
-        _links([(7, 5), (8, 9)]),
-        _links([(3, 4), (1, 2)]),
-        [Step(_links([(8, 1)]), _links([(5, 6)]))],
+        links([(7, 5), (8, 9)]),
+        links([(3, 4), (1, 2)]),
+        [Step(links([(8, 1)]), links([(5, 6)]))],
     ),
     "closure-spelled-out": Recipe(
         REACH,
-        _links([(1, 2), (2, 3), (3, 4), (4, 2), (5, 6)]),
+        links([(1, 2), (2, 3), (3, 4), (4, 2), (5, 6)]),
         "answer(?x, ?y) :- path(?x, ?y), edge(?y, ?x) .",
-        _links([(4, 5), (6, 6)]),
-        _links([(2, 3)]),
-        [Step(_links([(6, 1)]))],
+        links([(4, 5), (6, 6)]),
+        links([(2, 3)]),
+        [Step(links([(6, 1)]))],
         options={"modules": "paper"},
     ),
     "closure-spelled-out-by-edit": Recipe(
         REACH,
-        _links([(1, 2), (2, 3), (3, 1), (4, 5)]) + "\nskip(3, 4) .",
+        links([(1, 2), (2, 3), (3, 1), (4, 5)]) + "\nskip(3, 4) .",
         "answer(?x) :- path(?x, 5) .",
-        _links([(5, 6)]) + "\nskip(6, 1) .",
-        _links([(3, 1)]),
+        links([(5, 6)]) + "\nskip(6, 1) .",
+        links([(3, 1)]),
         [
             Step(rules=REACH + "path(?x, ?y) :- skip(?x, ?y), path(?y, ?z) .\n"),
-            Step(_links([(5, 5)]), _links([(1, 2)])),
+            Step(links([(5, 5)]), links([(1, 2)])),
         ],
     ),
     "closure-symmetric": Recipe(
         "same(?x, ?y) :- link(?x, ?y) .\nsame(?y, ?x) :- same(?x, ?y) .\n"
         "same(?x, ?z) :- same(?x, ?y), same(?y, ?z) .\n",
-        _links([(1, 2), (2, 3), (5, 6), (7, 7)], "link"),
+        links([(1, 2), (2, 3), (5, 6), (7, 7)], "link"),
         "answer(?x) :- same(1, ?x) .",
-        _links([(3, 5), (8, 9)], "link"),
-        _links([(1, 2)], "link"),
-        [Step(_links([(6, 7)], "link"), _links([(2, 3)], "link"))],
+        links([(3, 5), (8, 9)], "link"),
+        links([(1, 2)], "link"),
+        [Step(links([(6, 7)], "link"), links([(2, 3)], "link"))],
     ),
     "modules": Recipe(
         """part(?x, ?z) :- part(?x, ?y), part(?y, ?z) .
@@ -120,14 +121,14 @@ part(?x, ?y) :- made(?x, ?z), part(?z, ?y) .
 made(?x, ?y) :- part(?x, ?z), origin(?z, ?y) .
 alone(?x) :- item(?x), NOT part(?x, ?y) .
 """,
-        _links([(1, 2), (2, 3), (4, 1)], "has")
+        links([(1, 2), (2, 3), (4, 1)], "has")
         + "\n"
-        + _links([(3, 5), (5, 4)], "origin")
+        + links([(3, 5), (5, 4)], "origin")
         + "\n"
         + "\n".join(f"item({n}) ." for n in range(1, 7)),
         "answer(?x, ?y) :- part(?x, ?z), made(?z, ?y) .",
-        _links([(5, 6)], "has"),
-        _links([(4, 1)], "has"),
+        links([(5, 6)], "has"),
+        links([(4, 1)], "has"),
     ),
     "negation": Recipe(
         """reach(?x) :- start(?x) .
@@ -135,7 +136,7 @@ reach(?y) :- reach(?x), edge(?x, ?y), NOT closed(?y) .
 missed(?x) :- node(?x), NOT reach(?x) .
 end(?x) :- reach(?x), NOT edge(?x, ?y) .
 """,
-        _links([(1, 2), (2, 3), (3, 4), (4, 5), (5, 2)])
+        links([(1, 2), (2, 3), (3, 4), (4, 5), (5, 2)])
         + "\nclosed(4) . start(1) .\n"
         + "\n".join(f"node({n}) ." for n in range(1, 7)),
         "answer(?x) :- missed(?x), NOT closed(?x) .",
@@ -208,56 +209,6 @@ sale("8", "", 3.0, true) .""",
         'sale("8", "", 3.0, true) .',
         given_as="csv",
     ),
-    "schemes-plain": Recipe(
-        REACH,
-        _links([(1, 2), (2, 3), (3, 1), (3, 4)]),
-        "answer(?x) :- path(4, ?x) .",
-        _links([(4, 1)]),
-        _links([(1, 2)]),
-        [Step(_links([(4, 5)]), _links([(2, 3)]))],
-        options={"schemes": "plain"},
-    ),
-}
-
-ON_SPARK = {
-    "spark-closure": Recipe(
-        REACH,
-        _links([(1, 2), (2, 3), (3, 4), (4, 2), (5, 6)]),
-        "answer(?x) :- path(1, ?x) .",
-        _links([(6, 5), (4, 7)]),
-        _links([(2, 3)]),
-        [Step(_links([(4, 5)]), _links([(3, 4)]))],
-        options={"engine": "spark"},
-    ),
-    "spark-layers": Recipe(
-        """same(?x, ?y) :- parent(?x, ?z), parent(?y, ?z) .
-same(?x, ?y) :- parent(?x, ?u), same(?u, ?v), parent(?y, ?v) .
-only(?x) :- person(?x), NOT (same(?x, ?y), FILTER(?y != ?x)) .
-size(?x, ?n) :- AGGREGATE(same(?x, ?y) ON ?x BIND COUNT(?y) AS ?n) .
-""",
-        _links([(1, 10), (2, 10), (3, 11), (10, 20), (11, 20), (4, 12)], "parent")
-        + "\n"
-        + "\n".join(f"person({n}) ." for n in (1, 2, 3, 4, 10, 11, 12, 20)),
-        "answer(?x, ?n) :- size(?x, ?n), NOT only(?x) .",
-        "parent(12, 20) . person(5) .",
-        "parent(2, 10) .",
-        options={"engine": "spark"},
-    ),
-    "spark-triples": Recipe(
-        """@prefix : <http://e/> .
-[?x, ?q, ?y] :- [?p, rdfs:subPropertyOf, ?q], [?x, ?p, ?y] .
-[?x, :part, ?z] :- [?x, :part, ?y], [?y, :part, ?z] .
-""",
-        """rdfs:subPropertyOf(<http://e/wheel>, <http://e/part>) .
-<http://e/wheel>(<http://e/car>, <http://e/w1>) .
-<http://e/part>(<http://e/w1>, <http://e/tyre>) .
-""",
-        "answer(?x) :- <http://e/part>(<http://e/car>, ?x) .",
-        "<http://e/wheel>(<http://e/tyre>, <http://e/air>) .",
-        "<http://e/wheel>(<http://e/car>, <http://e/w1>) .",
-        options={"engine": "spark"},
-        given_as="ntriples",
-    ),
     "equality-filters": Recipe(  # before such filters were join keys
         """meets(?x, ?y) :- level(?x), hour(?y), FILTER(?y = ?x + 1) .
 alone(?x) :- level(?x), NOT (hour(?y), FILTER(?y = ?x + 1)) .
@@ -278,15 +229,130 @@ late(?x) :- hour(?x), meets(?y, ?z), FILTER(?x = ?z + ?y) .
             ),
         ],
     ),
-    "stream": Recipe(
-        REACH,
-        _links([(1, 2), (2, 3)]),
-        "answer(?x) :- path(2, ?x) .",
-        _links([(4, 5)]),
-        _links([(2, 3)]),
+    "value-keys": Recipe(  # equality filters as join keys, in negations, recursion and groups, too
+        """meets(?x, ?y) :- level(?x), hour(?y), FILTER(?y = ?x + 1) .
+alone(?x) :- level(?x), NOT (hour(?y), FILTER(?y = ?x + 1)) .
+climbs(?y) :- start(?y) .
+climbs(?y) :- climbs(?x), hour(?y), ?y = ?x + 1 .
+many(?x, ?n) :- AGGREGATE(level(?x), hour(?y), ?y = ?x ON ?x BIND COUNT(?y) AS ?n) .
+""",
+        "level(1) . level(2) . level(2.5) . start(2) .\nhour(2) . hour(3.0) . hour(3) . hour(7) .",
+        "answer(?x, ?y) :- meets(?x, ?y), level(?z), FILTER(?z = ?y) .",
+        "hour(4) . level(6) . level(3.0) .",
+        "hour(2) . level(2) .",
         [
-            Step(_links([(3, 4)]), by="stream"),
-            Step(_links([(9, 1)]), _links([(1, 2)])),
+            Step("hour(3.5) . start(6) .", "level(1) . hour(3) ."),
+            Step(
+                "level(1) .",
+                rules="""meets(?x, ?y) :- level(?x), hour(?y), FILTER(?y = ?x + 1) .
+climbs(?y) :- start(?y) .
+climbs(?y) :- climbs(?x), hour(?y), ?y = ?x + 1 .
+many(?x, ?n) :- AGGREGATE(level(?x), hour(?y), ?y = ?x ON ?x BIND COUNT(?y) AS ?n) .
+late(?x) :- hour(?x), meets(?y, ?z), FILTER(?x = ?z + ?y) .
+""",
+            ),
         ],
+    ),
+    "spellings": Recipe(  # alternatives, anonymous variables, expressions in atoms, equations
+        """either(?x) :- a(?x) ; b(?x, _) .
+nested(?x, ?y) :- (a(?x) ; b(?x, _)), (b(_, ?y), (?y > 2 ; ?y < 2)) .
+neither(?x) :- n(?x), NOT (a(?x) ; b(?x, _)) .
+gap(?x) :- n(?x), NOT n(?x + 1) .
+next(?x, ?x + 1) :- n(?x) .
+twice(?x, ?y) :- n(?x), ?y = ?x * 2 .
+path(?x, ?y) :- b(?x, ?y) ; path(?x, ?z), b(?z, ?y) .
+""",
+        "a(1) . a(2) . b(2, 3) . b(3, 1) . b(1, 4) . n(1) . n(2) . n(4) . n(5) .",
+        "answer(?x, ?y) :- path(?x, ?y), (either(?y) ; n(?x), b(_, ?x)), n(?x + 1) .",
+        "a(4) . b(4, 2) . n(6) .",
+        "a(1) . b(2, 3) . n(2) .",
+        [
+            Step("b(5, 5) .", "n(1) ."),
+            Step(
+                "",
+                "a(2) .",
+                rules="""either(?x) :- a(?x) ; b(_, ?x) ; n(?x), ?x > 4 .
+path(?x, ?y) :- b(?x, ?y) ; path(?x, ?z), b(?z, ?y) .
+""",
+            ),
+        ],
+    ),
+    "prefixes": Recipe(  # of the program, and of data
+        "@prefix : <http://e/> .\n:knows(?y, ?x) :- :knows(?x, ?y) .\n"
+        ":Friend(?x) :- :knows(?x, ?y), :Person(?y) .\n",
+        """<http://e/knows>(<http://e/ann>, <http://d/bob>) .
+<http://d/name>(<http://d/bob>, "Bob"@en) .
+<http://e/Person>(<http://d/bob>) .
+""",
+        "answer(?x) :- <http://e/Friend>(?x) .",
+        "<http://e/knows>(<http://d/bob>, <http://d/eve>) .",
+        "<http://e/knows>(<http://e/ann>, <http://d/bob>) .",
+        [Step("<http://e/Person>(<http://e/ann>) .")],
+        given_as="turtle",
+    ),
+    "options": Recipe(  # all that a store remembers
+        "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), path(?y, ?z) .\n"
+        "far(?x) :- path(1, ?x), NOT edge(1, ?x) .\n",
+        links([(1, 2), (2, 3), (3, 4), (4, 2)]),
+        "answer(?x) :- far(?x) .",
+        links([(4, 5), (123456789012345678901234, 1)]),
+        links([(2, 3)]),
+        [Step(links([(5, 1)])), Step("", links([(1, 2)])), Step(links([(1, 3)]))],
+        options={"maintenance": "bf-c", "modules": "off", "keep": 2, "max_digits": 30},
+        drops=[1, 2],
+    ),
+    "triples-updated": Recipe(  # properties that data says are closures
+        """@prefix : <http://e/> .
+[?x, ?q, ?y] :- [?p, rdfs:subPropertyOf, ?q], [?x, ?p, ?y] .
+[?x, ?p, ?z] :- [?p, a, :Transitive], [?x, ?p, ?y], [?y, ?p, ?z] .
+[?x, :whole, ?y] :- [?y, :part, ?x] .
+root(?x) :- [?x, :part, ?y], NOT [?x, :whole, ?z] .
+""",
+        """rdfs:subPropertyOf(<http://e/wheel>, <http://e/part>) .
+<http://e/Transitive>(<http://e/part>) .
+<http://e/wheel>(<http://e/car>, <http://e/w1>) .
+<http://e/part>(<http://e/w1>, <http://e/tyre>) .
+""",
+        "answer(?x) :- root(?r), <http://e/part>(?r, ?x) .",
+        "<http://e/wheel>(<http://e/tyre>, <http://e/air>) .",
+        "<http://e/Transitive>(<http://e/part>) .",
+        [
+            Step("<http://e/part>(<http://e/van>, <http://e/car>) ."),
+            Step(
+                "<http://e/Transitive>(<http://e/near>) . <http://e/near>(1, 2) .\n"
+                "<http://e/near>(2, 3) .",
+                "<http://e/wheel>(<http://e/car>, <http://e/w1>) .",
+            ),
+        ],
+        given_as="ntriples",
+    ),
+    "constants-updated": Recipe(  # constants of each kind, in two versions
+        "same(?x, ?y) :- value(?x, ?v), value(?y, ?v), FILTER(?x < ?y) .\n"
+        "equal(?x, ?y) :- value(?x, ?v), value(?y, ?w), FILTER(?v = ?w && ?x < ?y) .\n",
+        r"""value(1, 1) . value(2, 1.0) . value(3, 1e0) . value(4, "1") . value(5, true) .
+value(6, <1>) . value(7, "a\n\"b\" \u00e9\u4e2d") . value(8, "x"@en) .
+value(9, "2024-02-29"^^xsd:date) . value(10, "odd"^^<http://e/type>) . value(11, _:b) .
+""",
+        "answer(?v) :- same(?x, ?y), value(?x, ?v) .",
+        'value(30, "x"@en) . value(31, "") . value(32, 1.00) .',
+        'value(4, "1") . value(23, "odd"^^<http://e/type>) .',
+        [
+            Step(
+                'value(20, 1) . value(21, "x"@de) . value(22, 123456789012345678901234567890) .\n'
+                'value(23, "odd"^^<http://e/type>) . value(24, 2.50) .\n'
+                'value(25, "2024-02-29T12:00:00Z"^^xsd:dateTime) . value(26, -0.125) .',
+                "value(3, 1e0) .",
+            )
+        ],
+        given_as="program",
+    ),
+    "schemes-plain": Recipe(
+        REACH,
+        links([(1, 2), (2, 3), (3, 1), (3, 4)]),
+        "answer(?x) :- path(4, ?x) .",
+        links([(4, 1)]),
+        links([(1, 2)]),
+        [Step(links([(4, 5)]), links([(2, 3)]))],
+        options={"schemes": "plain"},
     ),
 }
