@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from stratalog.bench import process, run
-from stratalog.bench.catalogue import BENCHMARKS
-from stratalog.bench.registry import SYSTEMS, Entry
-from stratalog.bench.results import DONE
 from stratalog.cli.main import main
+from stratalog_bench.harness import process, run
+from stratalog_bench.harness.results import DONE
+from stratalog_bench.systems.registry import SYSTEMS, Entry
+from stratalog_bench.workloads.catalogue import BENCHMARKS
 
 SMALL = ("--scale", "small", "--system", "stratalog", "--system", "duckdb")
 

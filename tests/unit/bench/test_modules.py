@@ -7,9 +7,13 @@ from copy import deepcopy
 
 import pytest
 
-from stratalog.bench.inputs import make_input
-from stratalog.bench.maintenance.datasets import DataSet
-from stratalog.bench.modules import (
+from stratalog.cli.main import main
+from stratalog_bench.generate.graphs import dag
+from stratalog_bench.harness.process import Outcome
+from stratalog_bench.harness.results import DONE, FAILED, OVER_LIMIT, Result
+from stratalog_bench.harness.run import Settings
+from stratalog_bench.maintenance.datasets import DataSet
+from stratalog_bench.modules import (
     figures,
     interleaved,
     queryable,
@@ -18,17 +22,13 @@ from stratalog.bench.modules import (
     spark_paths,
     spark_worker,
 )
-from stratalog.bench.modules.amounts import AMOUNTS
-from stratalog.bench.modules.cell import MODES, Amounts, measure_input
-from stratalog.bench.modules.facts import ModularSubject, facts_digest
-from stratalog.bench.modules.parts import PARTS
-from stratalog.bench.modules.tables import Tables, entries_of, ratio
-from stratalog.bench.modules.wanted import WantedTable
-from stratalog.bench.process import Outcome
-from stratalog.bench.results import DONE, FAILED, OVER_LIMIT, Result
-from stratalog.bench.run import Settings
-from stratalog.cli.main import main
-from stratalog.generate.graphs import dag
+from stratalog_bench.modules.facts import ModularSubject, facts_digest
+from stratalog_bench.modules.measurement import MODES, Amounts, measure_input
+from stratalog_bench.modules.parts import PARTS
+from stratalog_bench.modules.scale import AMOUNTS
+from stratalog_bench.modules.tables import Tables, entries_of, ratio
+from stratalog_bench.modules.targets import WantedTable
+from stratalog_bench.workloads.inputs import make_input
 
 GRAPH = {"nodes": 40, "edges": 120, "recursion": "both"}
 TINY_GRAPH = DataSet("DAG-R", "dag", GRAPH, GRAPH)
@@ -300,7 +300,7 @@ def test_wrong_results_have_no_times_and_end_with_status_1(tiny, monkeypatch, ca
 
 
 def test_a_worker_that_fails_is_a_problem(tiny, monkeypatch, capsys):
-    from stratalog.bench.maintenance import run as maintenance
+    from stratalog_bench.maintenance import run as maintenance
 
     monkeypatch.setattr(maintenance, "run_worker", lambda *_: Outcome(FAILED, {}, "no luck"))
     assert tiny("--only", "clique") == 1

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from stratalog.bench import process
-from stratalog.bench.results import DONE, FAILED, LEFT_OUT, OUT_OF_MEMORY, OVER_LIMIT
+from stratalog_bench.harness import process
+from stratalog_bench.harness.results import DONE, FAILED, LEFT_OUT, OUT_OF_MEMORY, OVER_LIMIT
 
 SLEEPING = """
 import os, pathlib, time
