@@ -26,7 +26,7 @@ ALGORITHMS = {
 }
 """The file of `reason/` that each choice of `maintenance` stands for."""
 
-WITH_MODULES = {"dred-c": "dred_c_mod", "bf-c": "bf_c_mod"}
+WITH_MODULES = {"dred-c": "modules.dred_c_mod", "bf-c": "modules.bf_c_mod"}
 """The same, for strata with rule modules; others evaluate the modules' rules like all rules."""
 
 SECONDS_PER_FACT = 3e-7
