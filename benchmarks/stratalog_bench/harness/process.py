@@ -73,7 +73,7 @@ class _Watched:
         assert process.stdout is not None  # noqa: S101  # asked for above
         self._process, self._stdout = process, process.stdout
         self._limit, self._watch = limit, watch
-        self._stage, self._begun = "prepare", 0.0
+        self._stage, self._begun = "starting", 0.0
         free = available_memory()
         self._most = int(SHARE_OF_MEMORY * free) if free else None
 

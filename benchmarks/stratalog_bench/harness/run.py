@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stratalog_bench.failures import BenchmarkError
-from stratalog_bench.harness.process import Outcome, run_worker
+from stratalog_bench.harness.process import Outcome
 from stratalog_bench.harness.results import (
     DONE,
     FAILED,
@@ -16,13 +16,15 @@ from stratalog_bench.harness.results import (
     Run,
     SystemResult,
 )
+from stratalog_bench.harness.task import Task, run_task
 from stratalog_bench.systems.base import COMPILED
 from stratalog_bench.systems.registry import BY_NAME, system_class
 from stratalog_bench.workloads.catalogue import STRATALOG, Benchmark
 from stratalog_bench.workloads.inputs import make_input
 
 Told = Callable[[str, str], None]  # what is running, and how far it is
-STAGES = {"prepare": "starting", "load": "loading", "reason": "running", "count": "counting"}
+STAGES = {"starting": "starting", "load": "loading", "reason": "running", "count": "counting"}
+MEASURE = "harness.one_run:measure"
 LIMIT = 300.0  # seconds for a run, if the user names none
 TOUCHED = 4 << 30  # bytes of memory that a run finds at hand
 WARM = "small"  # the folder, in that of an input, of the same benchmark at small scale
@@ -88,7 +90,7 @@ def progress(stage: str, seconds: float) -> str:
 def run_system(folder: str, found: SystemResult, settings: Settings, title: str, task: str) -> None:
     """Run a system as often as wanted, or until a run does not end well."""
     touched = TOUCHED if settings.scale == "full" else 0
-    arguments = ["stratalog_bench.harness.worker", folder, found.system, task, str(touched)]
+    given = {"system": found.system, "task": task, "touched": touched}
     repeats = 0
     while len(found.runs) < settings.runs:
         number = f" {len(found.runs) + 1}" if settings.runs > 1 else ""
@@ -98,7 +100,7 @@ def run_system(folder: str, found: SystemResult, settings: Settings, title: str,
         ) -> None:
             settings.told(label, progress(stage, seconds))
 
-        outcome = run_worker(arguments, settings.limit or LIMIT, watch)
+        outcome = run_task(Task(MEASURE, folder, given), watch, settings.limit or LIMIT)
         if outcome.status == DONE and outcome.answer["figures"].get(COMPILED) and repeats < 1:
             repeats += 1  # what was compiled is kept: the next run need not
             continue

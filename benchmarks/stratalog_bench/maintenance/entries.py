@@ -5,11 +5,11 @@ So results of maintenance can be compared and drawn as all others can.
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from stratalog_bench.harness.results import DONE, OVER_LIMIT, BenchmarkResult, Run, SystemResult
+from stratalog_bench.harness.cells import system_of
+from stratalog_bench.harness.results import DONE, BenchmarkResult, Run, SystemResult
 from stratalog_bench.maintenance.datasets import DataSet
 
 Figures = Mapping[str, Any]
@@ -68,21 +68,8 @@ def _entry(
     name: str, parameters: dict[str, int | str], figures: Figures, cells: Mapping[str, Figures]
 ) -> BenchmarkResult:
     entry = BenchmarkResult(name, parameters, figures["explicit"])
-    entry.systems = [_system(system, cell, figures) for system, cell in cells.items()]
+    entry.systems = [
+        system_of(system, cell, figures, f"> {figures['limit']:g} s")
+        for system, cell in cells.items()
+    ]
     return entry
-
-
-def _system(name: str, cell: Figures, figures: Figures) -> SystemResult:
-    if not cell["runs"]:
-        return SystemResult(name, OVER_LIMIT, f"> {figures['limit']:g} s")
-    runs = cell["runs"]
-    seconds = mean(runs, "cpu"), mean(runs, "wall")
-    run = Run(*seconds, 0.0, 0.0, figures["base_bytes"], figures["peak_bytes"])
-    counts = {"facts": figures["facts"]}
-    told = {"work": round(mean(runs, "work")), "subsets": runs}
-    return SystemResult(name, DONE, "", [run], counts, told)
-
-
-def mean(runs: Sequence[Figures], figure: str) -> float:
-    """Return the mean of a figure over all subsets."""
-    return statistics.fmean(run[figure] for run in runs)

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import math
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from stratalog_bench.failures import BenchmarkError
-from stratalog_bench.harness.process import run_worker
-from stratalog_bench.harness.results import DONE, BenchmarkResult, Result
-from stratalog_bench.harness.run import TOUCHED, Settings
+from stratalog_bench.harness.parts import note_entries, raise_if_any, run_part
+from stratalog_bench.harness.results import Result
+from stratalog_bench.harness.run import Settings
 from stratalog_bench.maintenance.datasets import DataSet, chosen_sets
 from stratalog_bench.maintenance.entries import entries_of, entries_of_updates
 from stratalog_bench.maintenance.prepare import prepare
 from stratalog_bench.maintenance.tables import Tables
 from stratalog_bench.maintenance.update_table import UpdateTable
 
-WORKER = "stratalog_bench.maintenance.worker"
+MEASURE = "maintenance.tasks:measure"
+ADVICE = "; --set NAME runs one data set alone"
 LIMIT = 60.0  # CPU seconds for one deletion, if the user names none
 AMOUNTS: dict[str, dict[str, int]] = {
     "full": {"facts": 1_000, "subsets": 5},
@@ -50,7 +48,7 @@ def run_maintenance(title: str, settings: Settings, result: Result) -> None:
         note_entries(entries_of(each, settings.scale, figures), settings, result)
         found = [problem for part in figures.values() for problem in part["problems"]]
         problems += [f"{each.name}, {problem}" for problem in found]
-    raise_if_any(problems)
+    raise_if_any(problems, advice=ADVICE)
 
 
 def run_updates(title: str, settings: Settings, result: Result) -> None:
@@ -70,7 +68,7 @@ def run_updates(title: str, settings: Settings, result: Result) -> None:
         }
         with tempfile.TemporaryDirectory(prefix="stratalog-bench-") as folder:
             name = f"{title}, {universities} universities"
-            figures = run_part(name, folder, "updates", amounts, settings)
+            figures = run_part(name, MEASURE, folder, "updates", amounts, settings)
         problems += [f"{name}: {each}" for each in figures["problems"]]
         if not figures["problems"]:
             table.add(figures)
@@ -79,7 +77,7 @@ def run_updates(title: str, settings: Settings, result: Result) -> None:
                 "rules": settings.rules_name,
             }
             note_entries(entries_of_updates(title, named, figures), settings, result)
-    raise_if_any(problems)
+    raise_if_any(problems, advice=ADVICE)
 
 
 def _run_set(
@@ -91,45 +89,6 @@ def _run_set(
     with tempfile.TemporaryDirectory(prefix="stratalog-bench-") as folder:
         prepare(wanted, settings.scale, Path(folder), settings.data)
         return {
-            part: run_part(name, folder, part, amounts, settings) for part in ("small", "large")
+            part: run_part(name, MEASURE, folder, part, amounts, settings)
+            for part in ("small", "large")
         }
-
-
-def run_part(  # what a worker is told
-    title: str,
-    folder: str,
-    part: str,
-    amounts: Mapping[str, Any],
-    settings: Settings,
-    worker: str = WORKER,
-) -> dict[str, Any]:
-    """Return the figures of a worker; an outcome without any is a problem of its own."""
-
-    def watch(stage: str, _: float) -> None:
-        settings.told(title, stage)
-
-    touched = TOUCHED if settings.scale == "full" else 0
-    arguments = [worker, folder, part, json.dumps(amounts), str(touched)]
-    outcome = run_worker(arguments, math.inf, watch)
-    if outcome.status == DONE:
-        return outcome.answer
-    return {"problems": [f"{outcome.status}: {outcome.detail}"]}
-
-
-def note_entries(entries: list[BenchmarkResult], settings: Settings, result: Result) -> None:
-    """Keep the entries, and tell of the first."""
-    result.maintenance += entries
-    for entry in entries[:1]:
-        for system in entry.systems:
-            settings.finished(entry, system)
-
-
-def raise_if_any(problems: list[str]) -> None:
-    """Raise if anything was wrong."""
-    if problems:
-        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        raise BenchmarkError(
-            "B109",
-            f"{problems[0]}{more}",
-            help="times of wrong results are not shown; --set NAME runs one data set alone",
-        )

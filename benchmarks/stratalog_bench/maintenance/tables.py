@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
+from stratalog_bench.harness.cells import SIZES, WRONG, add_wrong, growing_reports, mean, seconds
 from stratalog_bench.harness.results import FAILED, Report
-from stratalog_bench.maintenance.entries import mean
 from stratalog_bench.maintenance.large_deletions import KEPT, LEAST, MOST
 from stratalog_bench.maintenance.small_deletions import INSERTION
 from stratalog_bench.maintenance.subject import ALGORITHMS
 
 Figures = Mapping[str, Any]
 COLUMNS = ("counting", *ALGORITHMS)
-WRONG = "wrong"
-SIZES = {
-    "|E|": "explicit",
-    "|I|": "facts",
-    "strata": "levels",
-    "nonrecursive": "nonrecursive",
-    "recursive": "recursive",
-}
-
-
 TIMES_NOTES = """\
 CPU milliseconds of reasoning: mean of random subsets ({subsets}), each the least of several turns \
 ({turns}); algorithms take turns on the same subsets, each after a run that is not counted
@@ -47,13 +37,7 @@ class Tables:
 
     def __init__(self, title: str, amounts: Figures, into: list[Report]) -> None:
         self._limit, self._subsets = amounts["limit"], amounts["subsets"]
-
-        def report(name: str, columns: Sequence[str], notes: str) -> Report:
-            made = Report(f"{title}: {name}", ["data set", *columns], [])
-            made.notes += notes.format(**amounts).splitlines()
-            into.append(made)
-            return made
-
+        report = growing_reports(title, amounts, into)
         small = f"deleting {amounts['facts']:,} facts"
         times = [*SIZES, *COLUMNS, INSERTION, "auto chose"]
         self._times = report(f"{small}, ms", times, TIMES_NOTES)
@@ -73,7 +57,7 @@ class Tables:
         """Add a row to each table; wrong results have no times."""
         small, large = figures["small"], figures["large"]
         if small["problems"]:
-            _add_wrong(name, small, self._times, self._work)
+            add_wrong(name, _what(small), self._times, self._work)
         else:
             cells = small["algorithms"]
             work = [_work(cells.get(each)) for each in (*COLUMNS, INSERTION)]
@@ -81,7 +65,7 @@ class Tables:
             self._work.rows.append([name, *work])
             self._note_fewer(name, cells)
         if large["problems"]:
-            _add_wrong(name, large, self._scratch, self._large)
+            add_wrong(name, _what(large), self._scratch, self._large)
         else:
             scratch = self._from_scratch(large["scratch"])
             self._scratch.rows.append([name, large["facts"], *scratch])
@@ -109,11 +93,7 @@ class Tables:
         return [_share(large), *times, _ratio(quarter["auto"], quarter["scratch"])]
 
     def _time(self, cell: Figures | None, unit: float = 1.0) -> float | str | None:
-        if cell is None:
-            return None
-        if not cell["runs"]:
-            return f"> {self._limit:g} s"
-        return mean(cell["runs"], "cpu") * unit
+        return None if cell is None else seconds(cell, self._limit, unit)
 
     def _note_fewer(self, name: str, cells: Mapping[str, Figures]) -> None:
         for algorithm, cell in cells.items():
@@ -123,11 +103,9 @@ class Tables:
                 )
 
 
-def _add_wrong(name: str, figures: Figures, *reports: Report) -> None:
-    """Add a row without times to reports."""
-    what = WRONG if "facts" in figures else FAILED
-    for report in reports:
-        report.rows.append([name, what, *[None] * (len(report.columns) - 2)])
+def _what(figures: Figures) -> str:
+    """Return what is wrong with figures that have problems."""
+    return WRONG if "facts" in figures else FAILED
 
 
 def _work(cell: Figures | None) -> int | str | None:

@@ -9,7 +9,7 @@ from typing import Any
 from stratalog_bench.modules import scale as wanted
 from stratalog_bench.modules.scale import Scale
 from stratalog_bench.modules.spark_paths import TOLD
-from stratalog_bench.modules.spark_worker import CLOSURE, JOINS, LOOP, ONE_IN
+from stratalog_bench.modules.spark_ways import CLOSURE, JOINS, LOOP, ONE_IN
 from stratalog_bench.modules.tables import times_faster
 from stratalog_bench.modules.targets import WantedTable
 from stratalog_bench.systems.registry import INSTALL

@@ -8,11 +8,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from stratalog_bench.harness.parts import note_entries, raise_if_any, run_part
 from stratalog_bench.harness.results import Result
 from stratalog_bench.harness.run import Settings
 from stratalog_bench.maintenance.datasets import DataSet
 from stratalog_bench.maintenance.prepare import prepare
-from stratalog_bench.maintenance.run import note_entries, raise_if_any, run_part
+from stratalog_bench.maintenance.run import ADVICE
 from stratalog_bench.modules import interleaved, sets
 from stratalog_bench.modules.figures import (
     clique_figures,
@@ -30,8 +31,8 @@ from stratalog_bench.modules.tables import Tables, entries_of
 from stratalog_bench.modules.targets import WantedTable
 from stratalog_bench.systems.base import COMPILED
 
-WORKER = "stratalog_bench.modules.worker"
-CALLED = ("graph", "clique", "universities")  # workers make their facts themselves
+MEASURE = "modules.tasks:measure"
+CALLED = ("graph", "clique", "universities")  # tasks that make their facts themselves
 NEEDS_DATA = "--data FOLDER names a folder with rules and facts"
 
 Figures = Mapping[str, Any]
@@ -44,7 +45,7 @@ def run_modules(title: str, settings: Settings, result: Result) -> None:
         for name in settings.only or PARTS:
             measured.parts[name]()
         measured.note_scale()
-    raise_if_any(measured.problems)
+    raise_if_any(measured.problems, advice=ADVICE)
 
 
 class _Modules:
@@ -198,7 +199,7 @@ class _Modules:
         if part not in CALLED and not place.exists():
             self._settings.told(title, "making facts")
             prepare(given, self._scale, place, self._settings.data)
-        arguments = title, str(place), part, amounts, self._settings, WORKER
+        arguments = title, MEASURE, place, part, amounts, self._settings
         found = run_part(*arguments)
         # What was compiled is kept: a second run need not.
         return run_part(*arguments) if found.get(COMPILED) else found

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import stratalog
 from stratalog_bench.generate.graphs import dag
-from stratalog_bench.harness.process import Outcome, Watch, run_worker
+from stratalog_bench.harness.process import Outcome, Watch
 from stratalog_bench.harness.results import DONE, OVER_LIMIT
-from stratalog_bench.modules.spark_worker import CLOSURE, JOINS, LOOP
+from stratalog_bench.harness.task import ALL_THREADS, Task, run_task
+from stratalog_bench.modules.spark_ways import CLOSURE, JOINS, LOOP
 
-WORKER = "stratalog_bench.modules.spark_worker"
+MEASURE = "modules.spark_ways:measure"
 LIMIT = {"full": 180.0, "small": 60.0}  # seconds: the joins would take hours
 TOLD = {LOOP: "the PySpark loop", JOINS: "our rounds of joins", CLOSURE: "by closure"}
 
@@ -28,9 +28,9 @@ def measure_paths(
     found: dict[str, Any] = {"seconds": {}, "ended": {}, "why": {}, "problems": []}
     right = _facts(graph)
     for way in (CLOSURE, JOINS, LOOP):
-        amounts = {"graph": graph, "runs": runs if way == CLOSURE else 1}
-        arguments = [WORKER, str(folder / way), way, json.dumps(amounts)]
-        outcome = run_worker(arguments, runs * limit if way == CLOSURE else limit, watch, {})
+        turns = runs if way == CLOSURE else 1
+        task = Task(MEASURE, folder / way, {"way": way, "graph": dict(graph), "runs": turns})
+        outcome = run_task(task, watch, turns * limit, ALL_THREADS)
         found["problems"] += _problems(way, outcome, right)
         found["seconds"][way] = outcome.answer.get("seconds")
         found["ended"][way] = outcome.answer.get("ended", limit)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from stratalog_bench.harness.results import (
-    DONE,
-    OVER_LIMIT,
-    BenchmarkResult,
-    Report,
-    Run,
-    SystemResult,
+from stratalog_bench.harness.cells import (
+    SIZES,
+    WRONG,
+    add_wrong,
+    growing_reports,
+    mean,
+    seconds,
+    system_of,
 )
-from stratalog_bench.maintenance.entries import mean
-from stratalog_bench.maintenance.tables import SIZES, WRONG
+from stratalog_bench.harness.results import BenchmarkResult, Report, SystemResult
 from stratalog_bench.modules.measurement import MODES
 
 Figures = Mapping[str, Any]
@@ -43,13 +43,7 @@ class Tables:
 
     def __init__(self, title: str, amounts: Figures, into: list[Report]) -> None:
         self._amounts = amounts
-
-        def report(name: str, columns: Sequence[str], notes: str) -> Report:
-            made = Report(f"{title}: {name}", ["data set", *columns], [])
-            made.notes += notes.format(**amounts).splitlines()
-            into.append(made)
-            return made
-
+        report = growing_reports(title, amounts, into)
         derived = [f"{name}, derivations" for name in MATERIALISED.values()]
         columns = [*SIZES, "modules", *MATERIALISED.values(), *RATIOS, *derived]
         self.materialise = report("materialisation, s", columns, TABLE_1_NOTES)
@@ -78,23 +72,16 @@ class Tables:
 
     def add_wrong(self, name: str) -> None:
         """Add a row without times to each table."""
-        for report in (self.materialise, *self.updates.values()):
-            report.rows.append([name, WRONG, *[None] * (len(report.columns) - 2)])
+        add_wrong(name, WRONG, self.materialise, *self.updates.values())
 
     def _times(
         self, cells: Mapping[str, Figures | None], limit: float, unit: float = 1.0
     ) -> list[Any]:
-        spelled = [_spelled(cells[mode], limit, unit) for mode in MODES]
+        spelled = [
+            "-" if (cell := cells[mode]) is None else seconds(cell, limit, unit) for mode in MODES
+        ]
         ratios = [ratio(cells[mode], cells["auto"], limit) for mode in ("off", "paper")]
         return [*spelled, *ratios]
-
-
-def _spelled(cell: Figures | None, limit: float, unit: float) -> float | str:
-    if cell is None:
-        return "-"
-    if not cell["runs"]:
-        return f"> {limit:g} s"
-    return mean(cell["runs"], "cpu") * unit
 
 
 def ratio(slow: Figures | None, fast: Figures | None, limit: float) -> float | str:
@@ -127,12 +114,7 @@ def entries_of(
 
 
 def _system(name: str, part: str, cell: Figures) -> SystemResult:
-    runs = cell[part]["runs"]
-    if not runs:
-        return SystemResult(name, OVER_LIMIT, "> the limit")
-    memory = cell["base_bytes"], cell["peak_bytes"]
-    run = Run(mean(runs, "cpu"), mean(runs, "wall"), 0.0, 0.0, *memory)
-    told: dict[str, Any] = {"work": round(mean(runs, "work")), "subsets": runs}
-    if part == "materialise":
-        told["derivations"] = cell["derivations"]
-    return SystemResult(name, DONE, "", [run], {"facts": cell["facts"]}, told)
+    found = system_of(name, cell[part], cell, "> the limit")
+    if part == "materialise" and found.runs:
+        found.figures["derivations"] = cell["derivations"]
+    return found

@@ -1,1 +1,5 @@
-"""Measurements of Stratalog alone, each run by `python -m` in a process of its own."""
+"""Measurements of Stratalog alone, each run in a process of its own."""
+
+from typing import Any
+
+Figures = dict[str, Any]  # "columns", "rows" and "notes" of a report

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from stratalog.facts.counts import Count
-from stratalog_bench.reports.answer import Figures, answer
+from stratalog_bench.reports import Figures
 from stratalog_bench.systems.own import Stratalog
 from stratalog_bench.workloads.catalogue import BY_NAME
 from stratalog_bench.workloads.inputs import Input, make_input
@@ -45,7 +45,3 @@ def _compare(given: Input, runs: int) -> tuple[int, float, float, str]:
     (total,) = facts  # a count less changes no fact
     both, neither = min(times[BOTH]), min(times[NEITHER])
     return total, both, neither, f"{1 - neither / both:.0%}"
-
-
-if __name__ == "__main__":
-    answer(measure)

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from stratalog import spark as sessions
 from stratalog.pipeline import handover
-from stratalog_bench.reports.answer import Figures, answer
+from stratalog_bench.reports import Figures
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -58,7 +58,3 @@ def _best(repeats: int, way: Callable[[], object]) -> float:
 def _consume(frame: DataFrame) -> None:
     """Read every value of a DataFrame in Spark."""
     frame.selectExpr("sum(hash(c0, c1))").first()
-
-
-if __name__ == "__main__":
-    answer(measure)

@@ -19,7 +19,7 @@ from stratalog.pipeline.dictionary import Dictionary
 from stratalog.pipeline.local import read_paths
 from stratalog.pipeline.spark_read import read_spark
 from stratalog_bench.generate.files import write_lubm
-from stratalog_bench.reports.answer import Figures, answer
+from stratalog_bench.reports import Figures
 
 UNIVERSITIES = {"full": 15, "small": 1}
 REPEATS = {"full": 3, "small": 1}
@@ -82,7 +82,3 @@ def _cpu_seconds() -> float:
     while more := {p for p, (parent, _) in times.items() if parent in ours} - ours:
         ours |= more
     return sum(times[p][1] for p in ours) / os.sysconf("SC_CLK_TCK")
-
-
-if __name__ == "__main__":
-    answer(measure)

@@ -21,7 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from stratalog.kernels.cache import cache_folder
-from stratalog_bench.reports.answer import Figures, answer
+from stratalog_bench.reports import Figures
 
 RUNS = {"full": 3, "small": 1}
 PROGRAM = "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .\n"
@@ -174,7 +174,3 @@ def _folder() -> Iterator[Path]:
         (home / "edge.csv").write_text(EDGES)
         (home / "gone.csv").write_text("b,c\n")
         yield home
-
-
-if __name__ == "__main__":
-    answer(measure)

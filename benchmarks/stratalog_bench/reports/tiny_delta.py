@@ -19,7 +19,7 @@ from stratalog.lang.syntax import Predicate
 from stratalog.pipeline.dictionary import Dictionary
 from stratalog.plan.program import plan_program
 from stratalog.plan.rules import PlannedRule
-from stratalog_bench.reports.answer import Figures, answer
+from stratalog_bench.reports import Figures
 from stratalog_bench.systems.own import make_engine, run
 
 SIZES = (1, 10, 100, 1000)
@@ -61,7 +61,3 @@ def micros_per_rule(
         engine.apply(rules, I, I, delta)
         times.append(time.process_time() - begun)
     return round(min(times) / len(rules) * 1e6, 2)
-
-
-if __name__ == "__main__":
-    answer(measure)

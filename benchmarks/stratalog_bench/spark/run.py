@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import math
 import tempfile
 from collections.abc import Mapping
 from typing import Any
 
 from stratalog_bench.failures import BenchmarkError
-from stratalog_bench.harness.process import run_worker
+from stratalog_bench.harness.parts import raise_if_any
 from stratalog_bench.harness.results import DONE, Report
 from stratalog_bench.harness.run import Settings
+from stratalog_bench.harness.task import ALL_THREADS, Task, run_task
 from stratalog_bench.workloads.catalogue import Benchmark
 
-WORKER = "stratalog_bench.spark.worker"
+MEASURE = "spark.universities:measure"
 UNIVERSITIES = {"full": 20, "small": 1}
 DELETED = {"full": 1_000, "small": 100}
 COLUMNS = ["figure", "seconds", "ratio", "wanted"]
@@ -43,19 +42,14 @@ def run_on_spark(benchmark: Benchmark, settings: Settings, into: list[Report]) -
         "untuned": settings.scale == "full",
     }
     with tempfile.TemporaryDirectory(prefix="stratalog-bench-") as folder:
-        outcome = run_worker([WORKER, folder, json.dumps(amounts)], math.inf, watch, {})
+        outcome = run_task(Task(MEASURE, folder, amounts), watch, environment=ALL_THREADS)
     if outcome.status != DONE:
         raise BenchmarkError(
             "B103",
             f"{benchmark.name} failed: {outcome.status}, {outcome.detail}",
             help='it needs Spark: pip install "stratalog[spark]"',
         )
-    if problems := outcome.answer["problems"]:
-        raise BenchmarkError(
-            "B109",
-            f"{benchmark.name}, {problems[0]}",
-            help="times of wrong results are not shown",
-        )
+    raise_if_any([f"{benchmark.name}, {each}" for each in outcome.answer["problems"]])
     into.append(_report(benchmark.name, settings.rules_name, outcome.answer))
 
 

@@ -1,21 +1,14 @@
-"""One measurement of modules, in a process of its own.
-
-    python -m stratalog_bench.modules.worker FOLDER PART SETTINGS BYTES
-
-PART is a key of `PARTS`; its function gets the folder of an input, and the JSON object SETTINGS as
-keywords. BYTES of memory are touched at first. Answers are as of the worker of maintenance.
-"""
+"""The tasks of modules: each is a part, whose kernels are counted that were compiled meanwhile."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from numba.core import event
 
-from stratalog_bench.maintenance.worker import answer
+from stratalog_bench.measure import touch_memory
 from stratalog_bench.modules import calls, interleaved, queryable
 from stratalog_bench.modules import measurement as cell
 from stratalog_bench.modules.measurement import Amounts
@@ -28,10 +21,13 @@ WARM: dict[str, dict[str, int | str]] = {
 }
 
 
-def run(folder: Path, part: str, settings: dict[str, Any], told: Told) -> dict[str, Any]:
+def measure(
+    folder: Path, told: Told, part: str, amounts: dict[str, Any], touched: int = 0
+) -> dict[str, Any]:
     """Return the figures of a part, and how many kernels were compiled meanwhile."""
+    touch_memory(touched)
     with event.install_recorder("numba:compile") as compiled:
-        found = PARTS[part](folder, told, **settings)
+        found = PARTS[part](folder, told, **amounts)
     return {"problems": [], **found, COMPILED: len(compiled.buffer)}
 
 
@@ -77,7 +73,3 @@ PARTS: dict[str, Callable[..., dict[str, Any]]] = {
     "universities": _universities,
     "interleaved": _interleaved,
 }
-
-
-if __name__ == "__main__":
-    answer(run, *sys.argv[1:])

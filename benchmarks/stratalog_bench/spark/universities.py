@@ -1,17 +1,8 @@
-"""Universities on the Spark engine and on the PySpark loop, in one session and in turn.
-
-    python -m stratalog_bench.spark.worker FOLDER AMOUNTS
-
-AMOUNTS is a JSON object. Each line on standard output is a JSON object: {"stage": ...}, at last
-{"result": ...}.
-"""
+"""Universities on the Spark engine and on the PySpark loop, in one session and in turn."""
 
 from __future__ import annotations
 
 import gc
-import json
-import os
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,7 +48,7 @@ class Amounts:
     untuned: bool = False  # whether the loop runs with Spark's own settings too: minutes
 
 
-def measure(folder: Path, amounts: Amounts, told: Told) -> dict[str, Any]:
+def measure(folder: Path, told: Told, **given: Any) -> dict[str, Any]:  # noqa: ANN401  # Amounts
     """Return all times, and what was wrong, if anything was."""
 
     def rest(stage: str) -> None:
@@ -65,6 +56,7 @@ def measure(folder: Path, amounts: Amounts, told: Told) -> dict[str, Any]:
         gc.collect()
         told(stage)
 
+    amounts = Amounts(**given)
     told("starting Spark")
     spark = sessions.session("local[2]", SETTINGS)
     rest("one university, to warm up")
@@ -248,20 +240,3 @@ def _sums(kb: KnowledgeBase) -> Sums:
             sums = (int(np.sum(each, dtype=np.int64)) for each in (labels & 1, *counts))
             found[f"{predicate.name}/{predicate.arity}"] = (int(labels.size), *sums)
     return found
-
-
-def main(folder: str, amounts: str) -> None:
-    """Measure, and tell how it went."""
-    answers = os.dup(1)
-    os.dup2(2, 1)  # what libraries print is no answer
-
-    def tell(**message: Any) -> None:  # noqa: ANN401  # what JSON can hold
-        os.write(answers, json.dumps(message).encode() + b"\n")
-
-    tell(stage="starting")
-    found = measure(Path(folder), Amounts(**json.loads(amounts)), lambda stage: tell(stage=stage))
-    tell(result=found)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

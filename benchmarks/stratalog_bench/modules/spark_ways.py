@@ -1,16 +1,7 @@
-"""The paths of a random graph on Spark: by closure, by rounds of joins, by the PySpark loop.
-
-    python -m stratalog_bench.modules.spark_worker FOLDER WAY AMOUNTS
-
-AMOUNTS is a JSON object. Each line on standard output is a JSON object: {"stage": ...}, at last
-{"result": ...}.
-"""
+"""The paths of a random graph on Spark: by closure, by rounds of joins, by the PySpark loop."""
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,7 +11,7 @@ from stratalog import spark as sessions
 from stratalog.errors import EngineError
 from stratalog.spark.internals import jobs_with_stages
 from stratalog_bench.generate.graphs import dag
-from stratalog_bench.spark.worker import SETTINGS
+from stratalog_bench.spark.universities import SETTINGS
 from stratalog_bench.systems.base import Told
 from stratalog_bench.systems.pyspark_loop import PySparkLoop
 from stratalog_bench.workloads.inputs import write_input
@@ -37,7 +28,7 @@ LISTING = "listing "  # how jobs begin that list the pairs of closures
 ONE_IN = 100  # edges that an update deletes, and another inserts again
 
 
-def measure(folder: Path, way: str, amounts: dict[str, Any], told: Told) -> dict[str, Any]:
+def measure(folder: Path, told: Told, way: str, graph: dict[str, Any], runs: int) -> dict[str, Any]:
     """Return the least seconds of some runs, how many facts there are, and how many stages.
 
     By closure, some edges are then deleted and inserted again, which must give the facts of before.
@@ -51,8 +42,8 @@ def measure(folder: Path, way: str, amounts: dict[str, Any], told: Told) -> dict
     run = _loop if way == LOOP else _engine
     told("a small graph, to warm up")
     run(spark, folder / "warm", way, dag(**WARM, recursion="both"), _quiet)
-    made = dag(**amounts["graph"])
-    turns, begun = range(amounts["runs"]), time.perf_counter()
+    made = dag(**graph)
+    turns, begun = range(runs), time.perf_counter()
     try:
         found = [run(spark, folder / str(turn), way, made, told) for turn in turns]
     except (EngineError, PySparkException, Py4JError, ConnectionError) as error:
@@ -124,20 +115,3 @@ def _stages(spark: SparkSession) -> int:
 
 def _quiet(_: str) -> None:
     """Tell nothing."""
-
-
-def main(folder: str, way: str, amounts: str) -> None:
-    """Measure, and tell how it went."""
-    answers = os.dup(1)
-    os.dup2(2, 1)  # what libraries print is no answer
-
-    def tell(**message: Any) -> None:  # noqa: ANN401  # what JSON can hold
-        os.write(answers, json.dumps(message).encode() + b"\n")
-
-    tell(stage="starting")
-    found = measure(Path(folder), way, json.loads(amounts), lambda stage: tell(stage=stage))
-    tell(result=found)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
