@@ -15,18 +15,18 @@ GROUP = "stratalog.commands"
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
-    """A command that is looked for when it is called: that takes milliseconds."""
+class Extension:
+    """A command of another distribution, found when it is called: looking takes milliseconds."""
 
     name: str
     help: str
 
     def register(self, app: typer.Typer) -> None:
         """Add the command."""
-        app.command(self.name, help=self.help, cls=_Brought)(lambda: None)
+        app.command(self.name, help=self.help, cls=_ExtensionCommand)(lambda: None)
 
 
-class _Brought(TyperCommand):
+class _ExtensionCommand(TyperCommand):
     def make_context(self, *given: Any, **extra: Any) -> Any:  # noqa: ANN401  # as it is called
         """Let the command that is meant read its arguments, and be the one that runs."""
         from importlib.metadata import entry_points
@@ -36,11 +36,11 @@ class _Brought(TyperCommand):
         raise not_installed(f"stratalog {self.name}")
 
 
-BENCH = Brought(
+BENCH = Extension(
     "bench",
     "Run benchmarks on Stratalog and on other systems that are installed, and print how long"
     " reasoning took.",
 )
-GENERATE = Brought(
+GENERATE = Extension(
     "generate", "Make a data set for a benchmark: the same one for the same seed, everywhere."
 )
