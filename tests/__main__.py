@@ -186,7 +186,7 @@ def check_forms(run: Run) -> None:
 
 
 def check_wheel(_: Run) -> None:
-    """Build the wheel, install it where nothing else is, and reason there."""
+    """Build the wheel, install it where nothing else is, and reason there; then the benchmarks."""
     with tempfile.TemporaryDirectory(prefix="stratalog-wheel-") as name:
         folder = Path(name)
         python("-m", "build", "--wheel", "--outdir", folder)
@@ -194,6 +194,7 @@ def check_wheel(_: Run) -> None:
         bin_folder = folder / "venv" / "bin"
         (wheel,) = folder.glob("*.whl")
         call([bin_folder / "pip", "install", "--quiet", wheel], cwd=folder)
+        check_benchmarks(folder, bin_folder)
         call([bin_folder / "stratalog", "--version"], cwd=folder)
         (folder / "program.dlog").write_text(
             "path(?x, ?y) :- edge(?x, ?y) .\npath(?x, ?z) :- path(?x, ?y), edge(?y, ?z) .\n"
@@ -214,6 +215,23 @@ def check_wheel(_: Run) -> None:
         output = call(listed, cwd=folder)
         if output.split() != ["a,b", "a,c", "a,d", "b,c", "b,d", "c,d"]:
             raise Failed("the installed wheel derived other facts", output)
+
+
+def check_benchmarks(folder: Path, bin_folder: Path) -> None:
+    """Ask for a command of the benchmarks before their wheel is installed, and after."""
+    command = [bin_folder / "stratalog", "generate", "chain", "--nodes", "3", "-o", "chain.csv"]
+    try:
+        call(command, cwd=folder)
+    except Failed as failure:
+        if "B110" not in failure.args[1]:
+            raise
+    else:
+        raise Failed("the benchmarks are there before they are installed", "")
+    python("-m", "build", "--wheel", "--outdir", folder / "benchmarks", "benchmarks")
+    (wheel,) = (folder / "benchmarks").glob("*.whl")
+    call([bin_folder / "pip", "install", "--quiet", wheel], cwd=folder)
+    call(command, cwd=folder)
+    call([bin_folder / "stratalog", "bench", "--list"], cwd=folder)
 
 
 def check_releases(run: Run) -> None:

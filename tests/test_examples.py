@@ -33,6 +33,7 @@ EXAMPLES = sorted(path.parent for path in (ROOT / "examples").glob("*/program.dl
 DOCUMENTS = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
+    ROOT / "benchmarks" / "README.md",
     *sorted((ROOT / "docs").rglob("*.md")),
     *sorted((ROOT / "examples").glob("*/README.md")),
 ]
@@ -171,7 +172,8 @@ def test_ci_runs_the_second_command_of_the_readme():
 
 
 def test_every_error_code_is_in_the_reference_and_no_other():
-    sources = (ROOT / "src").rglob("*.py")
+    folders = (ROOT / "src", ROOT / "benchmarks" / "stratalog_bench")
+    sources = [source for folder in folders for source in folder.rglob("*.py")]
     raised = {code for source in sources for code in CODE.findall(source.read_text())}
     reference = (ROOT / "docs" / "reference.md").read_text()
     listed = set(re.findall(r"^\| ([BSDTEWUX]\d{3}) \|", reference, re.MULTILINE))

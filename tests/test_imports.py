@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).parents[1]
 MOST_SECONDS = 0.3
 HEAVY = ("numba", "numpy", "pyarrow", "pyoxigraph", "pandas", "polars", "rich", "lark", "typer")
 
@@ -40,6 +43,14 @@ def test_every_public_name_can_be_imported():
     assert python(code).split() == []
 
 
+def test_the_old_name_of_the_generators_works_and_warns():
+    code = "from stratalog import generate; print(len(generate.chain(3).facts['edge']))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "2\n"
+    assert "W330: stratalog.generate is an old name" in run.stderr
+    assert "help: from stratalog_bench import generate" in run.stderr
+
+
 def test_a_misspelt_name_is_corrected_once():
     run = subprocess.run(
         [sys.executable, "-c", "import stratalog; stratalog.materialize"],
@@ -58,3 +69,10 @@ def test_an_unknown_name_is_an_attribute_error():
 def test_the_version_of_the_package_is_that_of_its_metadata():
     own = python("import stratalog; print(stratalog.__version__)").strip()
     assert version("stratalog") == own
+
+
+def test_the_benchmarks_are_of_the_same_version_and_need_it():
+    own = version("stratalog")
+    project = tomllib.loads((ROOT / "benchmarks" / "pyproject.toml").read_text())["project"]
+    assert project["version"] == own
+    assert f"stratalog=={own}" in project["dependencies"]

@@ -153,9 +153,9 @@ def prepare(name: str, folder: Path) -> Path:
 
 
 def _generator(name: str) -> Callable[..., Any]:
-    import stratalog.generate
+    import stratalog_bench.generate
 
-    return skewed.skewed if name == "skewed" else getattr(stratalog.generate, name)
+    return skewed.skewed if name == "skewed" else getattr(stratalog_bench.generate, name)
 
 
 def _chosen(sizes: Mapping[str, int]) -> dict[str, np.ndarray]:

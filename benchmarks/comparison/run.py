@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from stratalog.bench.registry import ONE_THREAD
+from stratalog_bench.systems.registry import ONE_THREAD
 
 from .cases import CASES
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stratalog.generate.workload import Workload, rows_of
+from stratalog_bench.generate.workload import Workload, rows_of
 
 SPREAD = 1 << 20  # other constants
 

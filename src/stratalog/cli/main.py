@@ -16,9 +16,7 @@ import typer
 
 from stratalog import __version__
 from stratalog.cli import (
-    bench,
     facts,
-    generate,
     materialise,
     plan,
     query,
@@ -28,6 +26,7 @@ from stratalog.cli import (
     update,
     warmup,
 )
+from stratalog.cli.benchmarks import BENCH, GENERATE
 from stratalog.cli.show import listening, note, show_error
 from stratalog.errors import EngineError, StratalogError
 
@@ -56,7 +55,7 @@ Examples:
 
 stratalog COMMAND --help explains a command.""",
 )
-for module in (materialise, update, stream, facts, query, plan, stores, generate, bench, warmup):
+for module in (materialise, update, stream, facts, query, plan, stores, BENCH, warmup, GENERATE):
     module.register(app)
 
 

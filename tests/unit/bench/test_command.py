@@ -6,11 +6,12 @@ import json
 
 import pytest
 
-from stratalog.bench import process, run
-from stratalog.bench.catalogue import BENCHMARKS
-from stratalog.bench.registry import SYSTEMS, Entry
-from stratalog.bench.results import DONE
 from stratalog.cli.main import main
+from stratalog_bench.harness import process, run
+from stratalog_bench.harness.results import DONE
+from stratalog_bench.harness.task import run_task
+from stratalog_bench.systems.registry import SYSTEMS, Entry
+from stratalog_bench.workloads.catalogue import BENCHMARKS
 
 SMALL = ("--scale", "small", "--system", "stratalog", "--system", "duckdb")
 
@@ -88,13 +89,13 @@ def test_what_comes_first_is_measured_with_and_without_compiled_kernels(command,
 
 
 def test_a_wrong_count_ends_with_status_1_and_shows_no_times(command, monkeypatch):
-    def with_one_fact_more(arguments, *others):
-        outcome = process.run_worker(arguments, *others)
-        if "duckdb" in arguments:
+    def with_one_fact_more(task, *others):
+        outcome = run_task(task, *others)
+        if task.settings["system"] == "duckdb":
             outcome.answer["counts"]["path"] += 1
         return outcome
 
-    monkeypatch.setattr(run, "run_worker", with_one_fact_more)
+    monkeypatch.setattr(run, "run_task", with_one_fact_more)
     status, out, err = command("dag", *SMALL)
     assert status == 1
     assert "B102" in err
@@ -104,12 +105,12 @@ def test_a_wrong_count_ends_with_status_1_and_shows_no_times(command, monkeypatc
 
 
 def test_control_c_shows_what_is_done_so_far(command, monkeypatch):
-    def interrupted(arguments, *others):
-        if "duckdb" in arguments:
+    def interrupted(task, *others):
+        if task.settings["system"] == "duckdb":
             raise KeyboardInterrupt
-        return process.run_worker(arguments, *others)
+        return run_task(task, *others)
 
-    monkeypatch.setattr(run, "run_worker", interrupted)
+    monkeypatch.setattr(run, "run_task", interrupted)
     status, out, err = command("dag", *SMALL)
     assert status == 4
     assert "dag        stratalog" in out
@@ -117,12 +118,12 @@ def test_control_c_shows_what_is_done_so_far(command, monkeypatch):
 
 
 def test_a_peer_that_fails_is_told_and_the_others_are_shown(command, monkeypatch):
-    def failing(arguments, *others):
-        if "duckdb" in arguments:
+    def failing(task, *others):
+        if task.settings["system"] == "duckdb":
             return process.Outcome("failed", {}, "no luck")
-        return process.run_worker(arguments, *others)
+        return run_task(task, *others)
 
-    monkeypatch.setattr(run, "run_worker", failing)
+    monkeypatch.setattr(run, "run_task", failing)
     status, out, err = command("dag", *SMALL)
     assert status == 0
     assert "failed" in out
@@ -131,7 +132,7 @@ def test_a_peer_that_fails_is_told_and_the_others_are_shown(command, monkeypatch
 
 def test_a_failure_of_stratalog_is_an_error(command, monkeypatch):
     outcome = process.Outcome("failed", {}, "no luck")
-    monkeypatch.setattr(run, "run_worker", lambda *_: outcome)
+    monkeypatch.setattr(run, "run_task", lambda *_: outcome)
     status, _, err = command("dag", *SMALL)
     assert status == 1
     assert "B103" in err
@@ -140,7 +141,7 @@ def test_a_failure_of_stratalog_is_an_error(command, monkeypatch):
 def test_a_peer_that_is_not_installed_is_left_out_with_advice(command, monkeypatch):
     monkeypatch.setattr(Entry, "is_installed", property(lambda each: each.name == "stratalog"))
     answer = dict.fromkeys(run.Run.__dataclass_fields__, 1) | {"counts": {"path": 1}, "figures": {}}
-    monkeypatch.setattr(run, "run_worker", lambda *_: process.Outcome(DONE, dict(answer)))
+    monkeypatch.setattr(run, "run_task", lambda *_: process.Outcome(DONE, dict(answer)))
     status, out, err = command("dag", "--scale", "small")
     assert (status, len(out.splitlines())) == (0, 2)
     assert (

@@ -6,26 +6,28 @@ import json
 import re
 from copy import deepcopy
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from stratalog.bench.failures import BenchmarkError
-from stratalog.bench.inputs import make_input, read_input
-from stratalog.bench.maintenance import large_deletions, run, small_deletions
-from stratalog.bench.maintenance.datasets import DATA_SETS, DataSet, chosen_sets
-from stratalog.bench.maintenance.digest import digest
-from stratalog.bench.maintenance.entries import entries_of
-from stratalog.bench.maintenance.prepare import prepare
-from stratalog.bench.maintenance.small_deletions import Amounts
-from stratalog.bench.maintenance.subject import ALGORITHMS, Subject
-from stratalog.bench.maintenance.tables import Tables
-from stratalog.bench.process import Outcome
-from stratalog.bench.results import DONE, FAILED, Result
-from stratalog.bench.run import Settings
 from stratalog.cli.main import main
 from stratalog.facts.counts import Count
 from stratalog.facts.labels import E
+from stratalog_bench.failures import BenchmarkError
+from stratalog_bench.harness import parts, worker
+from stratalog_bench.harness.process import Outcome
+from stratalog_bench.harness.results import DONE, FAILED, Result
+from stratalog_bench.harness.run import Settings
+from stratalog_bench.maintenance import large_deletions, run, small_deletions
+from stratalog_bench.maintenance.datasets import DATA_SETS, DataSet, chosen_sets
+from stratalog_bench.maintenance.digest import digest
+from stratalog_bench.maintenance.entries import entries_of
+from stratalog_bench.maintenance.prepare import prepare
+from stratalog_bench.maintenance.small_deletions import Amounts
+from stratalog_bench.maintenance.subject import ALGORITHMS, Subject
+from stratalog_bench.maintenance.tables import Tables
+from stratalog_bench.workloads.inputs import make_input, read_input
 
 TINY = {"molecules": 30, "reactions": 60, "cells": 2, "given": 20}
 AMOUNTS = Amounts(facts=5, subsets=2, turns=1)
@@ -175,15 +177,14 @@ def test_data_sets_without_their_folder_are_left_out(tmp_path):
 
 @pytest.fixture
 def in_process(monkeypatch):
-    """Run workers in this process."""
-    from stratalog.bench.maintenance import worker
+    """Do tasks in this process."""
 
-    def run_worker(arguments, *_):
-        _, folder, part, settings, _ = arguments
-        found = worker.run(run.Path(folder), part, json.loads(settings), quiet)
+    def run_task(task, *_):
+        _, place, folder, settings = task.arguments
+        found = worker.function_at(place)(Path(folder), quiet, **json.loads(settings))
         return Outcome(DONE, json.loads(json.dumps(found)))
 
-    monkeypatch.setattr(run, "run_worker", run_worker)
+    monkeypatch.setattr(parts, "run_task", run_task)
 
 
 @pytest.mark.usefixtures("in_process")
@@ -203,7 +204,7 @@ def test_the_command_prints_four_tables_and_writes_figures(tmp_path, monkeypatch
 def test_a_problem_ends_with_status_1_after_all_rows(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(run, "chosen_sets", lambda *_: ([PATHWAYS], []))
-    monkeypatch.setattr(run, "run_worker", lambda *_: Outcome(FAILED, {}, "no luck"))
+    monkeypatch.setattr(parts, "run_task", lambda *_: Outcome(FAILED, {}, "no luck"))
     assert main(["bench", "maintenance", "--scale", "small"]) == 1
     shown = capsys.readouterr()
     assert "B109" in shown.err

@@ -7,28 +7,29 @@ from copy import deepcopy
 
 import pytest
 
-from stratalog.bench.inputs import make_input
-from stratalog.bench.maintenance.datasets import DataSet
-from stratalog.bench.modules import (
+from stratalog.cli.main import main
+from stratalog_bench.generate.graphs import dag
+from stratalog_bench.harness import parts
+from stratalog_bench.harness.process import Outcome
+from stratalog_bench.harness.results import DONE, FAILED, OVER_LIMIT, Result
+from stratalog_bench.harness.run import Settings
+from stratalog_bench.maintenance.datasets import DataSet
+from stratalog_bench.modules import (
     figures,
     interleaved,
     queryable,
     run,
     sets,
     spark_paths,
-    spark_worker,
+    spark_ways,
 )
-from stratalog.bench.modules.amounts import AMOUNTS
-from stratalog.bench.modules.cell import MODES, Amounts, measure_input
-from stratalog.bench.modules.facts import ModularSubject, facts_digest
-from stratalog.bench.modules.parts import PARTS
-from stratalog.bench.modules.tables import Tables, entries_of, ratio
-from stratalog.bench.modules.wanted import WantedTable
-from stratalog.bench.process import Outcome
-from stratalog.bench.results import DONE, FAILED, OVER_LIMIT, Result
-from stratalog.bench.run import Settings
-from stratalog.cli.main import main
-from stratalog.generate.graphs import dag
+from stratalog_bench.modules.facts import ModularSubject, facts_digest
+from stratalog_bench.modules.measurement import MODES, Amounts, measure_input
+from stratalog_bench.modules.parts import PARTS
+from stratalog_bench.modules.scale import AMOUNTS
+from stratalog_bench.modules.tables import Tables, entries_of, ratio
+from stratalog_bench.modules.targets import WantedTable
+from stratalog_bench.workloads.inputs import make_input
 
 GRAPH = {"nodes": 40, "edges": 120, "recursion": "both"}
 TINY_GRAPH = DataSet("DAG-R", "dag", GRAPH, GRAPH)
@@ -205,23 +206,23 @@ def test_universities_are_updated_by_rules_of_the_folder(tiny, tmp_path, capsys)
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("way", [spark_worker.CLOSURE, spark_worker.JOINS, spark_worker.LOOP])
+@pytest.mark.parametrize("way", [spark_ways.CLOSURE, spark_ways.JOINS, spark_ways.LOOP])
 def test_every_way_on_spark_finds_the_same_paths(spark, tmp_path, way):
-    ways = spark_worker._loop if way == spark_worker.LOOP else spark_worker._engine
+    ways = spark_ways._loop if way == spark_ways.LOOP else spark_ways._engine
     found = ways(spark, tmp_path / "input", way, dag(**GRAPH), quiet)
     assert found.facts == spark_paths._facts(GRAPH) > 120
     assert found.seconds > 0
-    assert (found.delete > 0) == (found.insert > 0) == (way == spark_worker.CLOSURE)
+    assert (found.delete > 0) == (found.insert > 0) == (way == spark_ways.CLOSURE)
 
 
 def on_spark(monkeypatch, **answers):
     """Let workers answer so, and rightly where nothing else is said; None is beyond the limit."""
 
-    def answer(arguments, *_):
-        told = answers[arguments[2]]
+    def answer(task, *_):
+        told = answers[task.settings["way"]]
         return Outcome(OVER_LIMIT, {}, "") if told is None else Outcome(DONE, told, "")
 
-    monkeypatch.setattr(spark_paths, "run_worker", answer)
+    monkeypatch.setattr(spark_paths, "run_task", answer)
     right = spark_paths._facts(GRAPH)
     for told in answers.values():
         if told is not None:
@@ -288,7 +289,7 @@ def test_spark_is_asked_for_where_it_is_missing(tiny, monkeypatch, capsys):
 
 def test_wrong_results_have_no_times_and_end_with_status_1(tiny, monkeypatch, capsys):
     def other_facts(*arguments):
-        told = {"materialised": arguments[3]["modules"]}
+        told = {"materialised": arguments[4]["modules"]}
         return {"digests": told, "materialise": {"runs": [{"cpu": 1.0}]}, "problems": []}
 
     monkeypatch.setattr(run, "run_part", other_facts)
@@ -300,9 +301,7 @@ def test_wrong_results_have_no_times_and_end_with_status_1(tiny, monkeypatch, ca
 
 
 def test_a_worker_that_fails_is_a_problem(tiny, monkeypatch, capsys):
-    from stratalog.bench.maintenance import run as maintenance
-
-    monkeypatch.setattr(maintenance, "run_worker", lambda *_: Outcome(FAILED, {}, "no luck"))
+    monkeypatch.setattr(parts, "run_task", lambda *_: Outcome(FAILED, {}, "no luck"))
     assert tiny("--only", "clique") == 1
     assert "no luck" in capsys.readouterr().err
 

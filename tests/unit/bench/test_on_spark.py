@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stratalog.bench.failures import Inexpressible
-from stratalog.bench.inputs import write_input
-from stratalog.bench.on_spark.run import _report
-from stratalog.generate.workload import Workload
 from stratalog.lang.parse import parse_program
+from stratalog_bench.failures import Inexpressible
+from stratalog_bench.generate.workload import Workload
+from stratalog_bench.spark.run import _report
+from stratalog_bench.workloads.inputs import write_input
 from tests import naive
 
 GRAPH = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 3), (4, 0)]
@@ -30,7 +30,7 @@ def given(program, folder):
 
 @pytest.mark.spark
 def test_the_loop_derives_as_many_facts_as_the_oracle(spark, tmp_path):
-    from stratalog.bench.systems.pyspark_loop import PySparkLoop
+    from stratalog_bench.systems.pyspark_loop import PySparkLoop
 
     loop = PySparkLoop(given(PROGRAM, tmp_path), spark)
     loop.measure(lambda _: None)
@@ -45,7 +45,7 @@ def test_the_loop_derives_as_many_facts_as_the_oracle(spark, tmp_path):
 
 @pytest.mark.spark
 def test_the_loop_refuses_what_it_has_no_words_for(spark, tmp_path):
-    from stratalog.bench.systems.pyspark_loop import PySparkLoop
+    from stratalog_bench.systems.pyspark_loop import PySparkLoop
 
     with pytest.raises(Inexpressible):
         PySparkLoop(given("p(?x) :- e(?x, ?y), NOT e(?y, ?x) .", tmp_path), spark)

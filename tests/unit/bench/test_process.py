@@ -7,13 +7,13 @@ import time
 
 import pytest
 
-from stratalog.bench import process
-from stratalog.bench.results import DONE, FAILED, LEFT_OUT, OUT_OF_MEMORY, OVER_LIMIT
+from stratalog_bench.harness import process
+from stratalog_bench.harness.results import DONE, FAILED, LEFT_OUT, OUT_OF_MEMORY, OVER_LIMIT
 
 SLEEPING = """
 import os, pathlib, time
 pathlib.Path(__file__).with_name("pid").write_text(str(os.getpid()))
-print('{"stage": "prepare"}', flush=True)
+print('{"stage": "starting"}', flush=True)
 time.sleep(0.5)
 print('{"stage": "reason"}', flush=True)
 time.sleep(60)

@@ -7,11 +7,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from stratalog.bench.catalogue import REASONERS
-from stratalog.bench.compare import compare
-from stratalog.bench.failures import BenchmarkError
-from stratalog.bench.plot import draw
-from stratalog.bench.results import (
+from stratalog_bench.failures import BenchmarkError
+from stratalog_bench.harness.compare import compare
+from stratalog_bench.harness.plot import draw
+from stratalog_bench.harness.results import (
     LEFT_OUT,
     OVER_LIMIT,
     BenchmarkResult,
@@ -22,8 +21,9 @@ from stratalog.bench.results import (
     read_result,
     write_result,
 )
-from stratalog.bench.run import check_facts
-from stratalog.bench.table import table_of
+from stratalog_bench.harness.run import check_facts
+from stratalog_bench.harness.table import table_of
+from stratalog_bench.workloads.catalogue import REASONERS
 
 
 def system(name, cpu=1.0, facts=10):

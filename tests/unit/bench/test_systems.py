@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stratalog.bench.catalogue import ALL_SYSTEMS, BENCHMARKS, COMPARED
-from stratalog.bench.failures import BenchmarkError, Inexpressible
-from stratalog.bench.inputs import make_input, read_input, write_input
-from stratalog.bench.registry import BY_NAME, system_class
-from stratalog.generate.workload import Workload
 from stratalog.lang.parse import parse_program
+from stratalog_bench.failures import BenchmarkError, Inexpressible
+from stratalog_bench.generate.workload import Workload
+from stratalog_bench.systems.registry import BY_NAME, system_class
+from stratalog_bench.workloads.catalogue import ALL_SYSTEMS, BENCHMARKS, COMPARED
+from stratalog_bench.workloads.inputs import make_input, read_input, write_input
 from tests import naive
 
 INSTALLED = [name for name in ALL_SYSTEMS if BY_NAME[name].is_installed]

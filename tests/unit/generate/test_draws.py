@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stratalog.generate.draws import Draws
+from stratalog_bench.generate.draws import Draws
 
 BELOW = [636, 269, 40, 16, 813, 912]
 SHUFFLED = [2, 4, 7, 3, 5, 1, 0, 6]

@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import stratalog
-from stratalog import generate
 from stratalog.cli.main import main
 from stratalog.errors import DataError
-from stratalog.generate.catalogue import GENERATORS
-from stratalog.generate.files import rules_for
+from stratalog_bench import generate
+from stratalog_bench.generate.catalogue import GENERATORS
+from stratalog_bench.generate.files import rules_for
 
 DAG = ("dag", "--nodes", "50", "--edges", "120")
 EXPRESSIONS = ("expressions", "--expressions", "2", "--sets", "3")
@@ -142,7 +142,7 @@ def test_nothing_is_left_of_a_file_that_cannot_be_finished(tmp_path, monkeypatch
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("stratalog.generate.files.write_ntriples", fail)
+    monkeypatch.setattr("stratalog_bench.generate.files.write_ntriples", fail)
     with pytest.raises(DataError, match=r"D313.*No space left"):
         generate.write_lubm(tmp_path / "a.nt", 1)
     assert not list(tmp_path.iterdir())

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import stratalog
-from stratalog import generate
 from stratalog.errors import DataError
-from stratalog.generate.files import bare_name
-from stratalog.generate.lubm_profile import DEPARTMENTS, FACULTY, FACULTY_SIZES, RULES
-from stratalog.generate.lubm_terms import shared_terms
-from stratalog.generate.ntriples import write_ntriples
-from stratalog.generate.university import University
+from stratalog_bench import generate
+from stratalog_bench.generate.files import bare_name
+from stratalog_bench.generate.lubm_profile import DEPARTMENTS, FACULTY, FACULTY_SIZES, RULES
+from stratalog_bench.generate.lubm_terms import shared_terms
+from stratalog_bench.generate.ntriples import write_ntriples
+from stratalog_bench.generate.university import University
 
 PER_DEPARTMENT = {
     **dict(zip(FACULTY, FACULTY_SIZES, strict=True)),

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import stratalog
-from stratalog import generate
 from stratalog.errors import DataError
-from stratalog.generate.catalogue import GENERATORS
+from stratalog_bench import generate
+from stratalog_bench.generate.catalogue import GENERATORS
 
 SMALL = {
     "dag": {"nodes": 300, "edges": 1000},

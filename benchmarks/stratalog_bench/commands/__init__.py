@@ -1,0 +1,1 @@
+"""The commands that `stratalog` finds by the entry points of this distribution."""

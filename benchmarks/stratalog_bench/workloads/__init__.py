@@ -1,0 +1,1 @@
+"""What is run: benchmarks, their rules and facts."""
