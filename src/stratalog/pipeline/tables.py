@@ -254,7 +254,8 @@ def _wrong_width(block: Block, name: str, known: Iterable[int], source: Source) 
     advice = f"choose the columns, or name them:  @declare {bare}(column type, ...) ."
     if block.names is None:
         wanted = _amount(width, "argument")
-        advice = f"write {wanted} in rules, _ where one is not needed, or give other rows"
+        advice = f"give rows of {_amount(expected, 'value')}, or write {wanted} in rules,"
+        advice += " _ where one is not needed"
     if bare.startswith("<") and not arity:
         advice += f"; if {bare} is a predicate of another arity too, write {bare}/{width}"
     arguments, columns = _amount(expected, "argument"), _amount(width, "column")

@@ -238,7 +238,7 @@ def test_questions_that_bring_new_constants_do_not_disturb_facts_that_are_being_
     assert set(answers) <= {3}
     assert set(kb["word"]) == {(str(n),) for n in range(201)}
     assert changes.added.sizes == {"word": 201}
-    assert kb._dictionary.find([sl.lang.values.term_of("not there")]).tolist() == [-1]
+    assert kb._dictionary.find([sl.lang.values.terms.term_of("not there")]).tolist() == [-1]
 
 
 # --- refresh

@@ -13,8 +13,8 @@ buyer(?x) :- sale(?i, ?x) .
 FACTS = {"edge": [("a", "b"), ("b", "c")], "sale": [(1, "ann")]}
 
 REFUSED = {
-    "another arity": ({"edge": [(1, 2, 3)]}, "D301: edge has 2 arguments", "choose the columns"),
-    "a derived predicate's other arity": ({"path": [(1,)]}, "D301: path has 2", "choose the"),
+    "another arity": ({"edge": [(1, 2, 3)]}, "D301: edge has 2 arguments", "give rows of 2 values"),
+    "a derived predicate's other arity": ({"path": [(1,)]}, "D301: path has 2", "give rows of 2"),
     "rows of two widths": ({"edge": [(1, 2), (1,)]}, "D307: ", "the same number of values"),
     "an object": ({"edge": [(object(), 1)]}, "D202: column c0: a value of type object", "give int"),
     "bytes": ({"edge": [(b"a", 1)]}, "D202: column c0: a value of type bytes", "other values"),

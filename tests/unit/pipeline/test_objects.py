@@ -226,7 +226,7 @@ def test_the_error_for_rows_of_another_width_tells_how_many_arguments_rules_need
         "train has 2 arguments in the program, but the table has 3 columns without names"
     )
     assert caught.value.help == (
-        "write 3 arguments in rules, _ where one is not needed, or give other rows"
+        "give rows of 2 values, or write 3 arguments in rules, _ where one is not needed"
     )
 
 
