@@ -58,6 +58,7 @@ def test_each_tree_has_each_place_in_a_turn():
     assert {tuple(sorted(run.order(turn))) for turn in range(6)} == {(AFTER, BEFORE, AGAIN)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["update", "store"])
 def test_a_case_runs_with_the_code_of_the_tree_it_is_given(task, tmp_path, monkeypatch):
     small = cases.Case(task, "dag", {"nodes": 40, "edges": 90})
