@@ -148,7 +148,9 @@ def check_imports(_: Run) -> None:
 def check_tests(run: Run) -> None:
     """Run the tests that need no Spark; where none listens, one that starts it fails."""
     nobody = {"PYSPARK_GATEWAY_PORT": "1", "PYSPARK_GATEWAY_SECRET": "none"}
-    run_tests(run, "tests", "not spark", "-n", str(workers()), **nobody)
+    # worksteal: neighbours stay together, and what they share is made once
+    words = ["-n", str(workers()), "--dist=worksteal"]
+    run_tests(run, "tests", "not spark", *words, **nobody)
 
 
 def check_spark(run: Run) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,6 +43,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="reference,columnar",
         help="engines to test, separated by commas: reference, columnar, spark",
     )
+
+
+def pytest_configure() -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell in the background says so
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

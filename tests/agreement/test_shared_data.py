@@ -25,7 +25,6 @@ CASES = [
     ("LUBM_LE", "lubm/lubm-1-seed0.nt.gz"),
     ("LUBM_U", "lubm/lubm-1-seed0.nt.gz"),
     ("UOBM_L.core", "uobm/uobm-1-seed0.nt.gz"),
-    ("UOBM_L.axiomatised", "uobm/uobm-1-seed0.nt.gz"),
     ("skos", "skos/stw-9.06.nt.gz"),
     ("go-relations", "obo/so-edges.nt.gz"),
 ]
@@ -39,6 +38,7 @@ SLOW = [
     ("DBpedia_L.core", "kg/dbpedia50.nt.gz"),
     ("DBpedia_L.axiomatised", "kg/dbpedia50.nt.gz"),
     ("LUBM_LE", "lubm/lubm-5-seed0.nt.gz"),
+    ("UOBM_L.axiomatised", "uobm/uobm-1-seed0.nt.gz"),
     ("go-relations", "obo/go-2013-07-13-edges.nt.gz"),
     ("skos", "skos/wikipedia-cs-categories.nt.gz"),
 ]

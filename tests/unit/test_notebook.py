@@ -8,7 +8,10 @@ nbformat = pytest.importorskip("nbformat")
 nbclient = pytest.importorskip("nbclient")
 pytest.importorskip("ipykernel")
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # of the client's libraries
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),  # of the client's libraries
+    pytest.mark.slow,  # a kernel of Jupyter starts
+]
 
 PROGRESS = """
 import time

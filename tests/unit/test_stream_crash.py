@@ -128,10 +128,11 @@ def fill_the_disk(folder):
 
 
 LONG = pytest.mark.skipif("STRATALOG_LONG" not in os.environ, reason="long: STRATALOG_LONG=1")
+SOME = pytest.param(kill_at_some_operations, marks=pytest.mark.slow)
 EVERY = pytest.param(kill_at_every_operation, marks=LONG)
 
 
-@pytest.mark.parametrize("role", [kill_at_some_operations, EVERY, fill_the_disk])
+@pytest.mark.parametrize("role", [SOME, EVERY, fill_the_disk])
 def test_a_stream_survives(role, tmp_path):
     words = [sys.executable, "-W", "ignore", __file__, role.__name__, str(tmp_path)]
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=1500)

@@ -127,6 +127,7 @@ def small(tmp_path, monkeypatch):
     return prepared
 
 
+@pytest.mark.slow
 def test_kernel_calls_of_updates_are_counted_by_algorithm(small):
     given = small("update", cases.MODULES)
     counted = run._counted("small", given, ROOT)["delete 1"]
@@ -139,6 +140,7 @@ def test_kernel_calls_of_updates_are_counted_by_algorithm(small):
     assert not any(key.startswith("crossings") for key in counts)
 
 
+@pytest.mark.slow
 def test_calls_between_packages_are_counted(tmp_path):
     given = cases.prepare("walk", tmp_path)
     step = run._counted("walk", given, ROOT)["first update"]

@@ -61,6 +61,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(command, folder):
     assert b"Error" not in said
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_ruled_tables_colours_and_a_limit(command, folder):
     Path("n.csv").write_text("".join(f"{i}\n" for i in range(150)))
     command("materialise", "rules.dlog", "n.csv", "--store", "kb")

@@ -68,6 +68,7 @@ def test_a_long_note_is_found_in_the_manifest(store):
     assert [v.note for v in store.versions()][-2:] == ["long " * 1000, ""]
 
 
+@pytest.mark.slow
 def test_lines_of_dropped_versions_go_in_the_end(store):
     for _ in range(600):
         history.note(store.path, history.Seen(6, layout.changed(store.path)), store.versions()[0])

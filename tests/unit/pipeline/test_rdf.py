@@ -404,6 +404,7 @@ def test_benchmark_files_have_the_stated_number_of_facts(name, count):
     assert facts == report.rows == int(count.replace(",", ""))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COUNTS, reason="the benchmark data is not beside the project")
 @pytest.mark.parametrize("name", ["skos/stw-9.06.nt.gz", "museum/wam.crm-owl.nt.gz"])
 def test_benchmark_files_are_read_as_the_complete_parser_reads_them(name):

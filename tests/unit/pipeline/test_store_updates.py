@@ -424,6 +424,7 @@ def check_remains(folder):
     assert written_anew > 1
 
 
+@pytest.mark.slow
 def test_a_store_survives_a_writer_that_is_killed_at_any_moment(tmp_path):
     command = [sys.executable, "-W", "ignore", __file__, "kill_at_every_operation", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)

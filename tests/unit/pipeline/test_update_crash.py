@@ -292,8 +292,8 @@ def run_interrupted(arguments, moment):
 
 
 ROLES = [
-    pytest.param(kill_at_every_operation, marks=pytest.mark.slow),
-    pytest.param(kill_at_every_operation_with_keep, marks=pytest.mark.slow),
+    kill_at_every_operation,
+    kill_at_every_operation_with_keep,
     kill_at_random_times,
     fill_the_disk,
     write_at_once,
@@ -301,6 +301,7 @@ ROLES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ROLES)
 def test_a_store_survives_updates(role, tmp_path):
     words = [sys.executable, "-W", "ignore", __file__, role.__name__, str(tmp_path)]
