@@ -6,10 +6,11 @@ triples. A predicate without a file has no facts. `name.err` holds an error's co
 message begins. `name.warn` holds codes and beginnings of the warnings that are told, one a line;
 without it none is.
 
-Where there is `name/insert/`, `name/delete/`, `name/add.rules` or `name/remove.rules`, these facts and
-rules come and go in one update, by each algorithm: what holds then lies in `name/after/`, as in
-`name/expected/`. `name/2/`, `name/3/` and so on hold later updates, with the same folders and files.
-An update without `after/` is only tried, by `what_if`; one with a file `err` fails with that error.
+Where there is `name/insert/`, `name/delete/`, `name/add.rules` or `name/remove.rules`, these facts
+and rules come and go in one update, by each algorithm: what holds then lies in `name/after/`, as in
+`name/expected/`. `name/2/`, `name/3/` and so on hold later updates, with the same folders and
+files. An update without `after/` is only tried, by `what_if`; one with a file `err` fails with that
+error.
 
 `name/options.json` holds options of `materialise`; with `engine` among them, only that one runs the
 program. `name/queries/` holds queries, `q.query`, and their answers, `q.json`: a list of rows.
