@@ -68,6 +68,11 @@ def product(left, right):
 
 
 @compiled
+def total(left, right):
+    return left + right
+
+
+@compiled
 def difference(left, right):
     return left - right
 

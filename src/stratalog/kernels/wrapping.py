@@ -7,12 +7,19 @@ import numpy as np
 from stratalog.kernels.forms import primitive
 
 _ALL = 0xFFFFFFFFFFFFFFFF
+_SIGN = 1 << 63
 
 
 @primitive
 def product(left, right):
     """Return the lower half of the product of two words."""
     return np.uint64(int(left) * int(right) & _ALL)
+
+
+@primitive
+def total(left, right):
+    """Return the sum of two signed numbers; one that is too large is negative."""
+    return np.int64((int(left) + int(right) + _SIGN & _ALL) - _SIGN)
 
 
 @primitive

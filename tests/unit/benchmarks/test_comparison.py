@@ -159,6 +159,7 @@ def test_jobs_of_spark_are_counted_while_it_is_measured(small):
     assert found["materialise"]["cpu"] > found["materialise"]["wall"] / 100  # Java's, too
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["update", "store"])
 def test_a_case_runs_with_the_code_of_the_tree_it_is_given(task, small, tmp_path):
     given = small(task)

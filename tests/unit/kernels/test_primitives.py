@@ -11,9 +11,10 @@ from stratalog.kernels.forms import PRIMITIVES
 from stratalog.kernels.jit import INTERPRETED, kernel
 from stratalog.kernels.memory import add_at_once, i32, i64, u16, u32
 from stratalog.kernels.terms.intern import fold_product, load_word, prefetch_word
-from stratalog.kernels.wrapping import difference, product
+from stratalog.kernels.wrapping import difference, product, total
 
 WORDS = st.integers(0, 2**64 - 1).map(np.uint64)
+NUMBERS = st.integers(-(2**63), 2**63 - 1).map(np.int64)
 
 
 @kernel
@@ -29,6 +30,11 @@ def both_halves(left, right):
 @kernel
 def wrapped(left, right):
     return product(left, right), difference(left, right)
+
+
+@kernel
+def added(left, right):
+    return total(left, right)
 
 
 @kernel
@@ -74,6 +80,12 @@ def test_both_halves_of_a_product(left, right):
 def test_arithmetic_that_wraps(left, right):
     python, compiled = in_both_forms(wrapped, left, right)
     assert tuple(map(int, python)) == tuple(map(int, compiled))
+
+
+@given(NUMBERS, NUMBERS)
+def test_sums_that_are_too_large_are_negative(left, right):
+    python, compiled = in_both_forms(added, left, right)
+    assert int(python) == int(compiled)
 
 
 @given(st.binary(min_size=8, max_size=40), st.data())

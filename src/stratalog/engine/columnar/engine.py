@@ -338,7 +338,7 @@ class ColumnarEngine(Undoable):
     def _can_fire(self, rule: PlannedRule) -> bool:
         """Return False if a body atom's relation is empty: such a rule need not even be planned."""
         found = (self.relations.get(atom.predicate) for atom in rule.body)
-        return all(relation is not None and relation.facts for relation in found)
+        return all(relation is not None and not relation.is_empty for relation in found)
 
     @contextmanager
     def deltas(

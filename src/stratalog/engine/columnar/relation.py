@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stratalog.closure.closure import LOST
 from stratalog.engine.columnar.index import Index
 from stratalog.engine.columnar.membership import MembershipTable
 from stratalog.engine.columnar.merge_buffers import MergeBuffers
@@ -99,6 +100,11 @@ class Relation:
     def facts(self) -> int:
         """How many facts there are; of rows, those included that are in no set."""
         return self.rows if self.view is None else self.view.facts
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are no facts, and in an update, none that were there before."""
+        return not self.facts and (self.view is None or not self.view.size(LOST))
 
     @property
     def capacity(self) -> int:

@@ -38,6 +38,7 @@ from stratalog.kernels.relation.index import chain_head
 from stratalog.kernels.relation.merge import lane_of, merge
 from stratalog.kernels.relation.rows import EMPTY, hash_step, segment_of, slot_of
 from stratalog.kernels.sizes import sized
+from stratalog.kernels.wrapping import total
 
 _I32_MAX = np.int64(2**31 - 1)
 _LOWER = np.int64(2**32 - 1)
@@ -104,8 +105,8 @@ def _spread_laid_out(level, listed, n, here, there, found):
         for k in range(np.uint64(offsets[v]), np.uint64(offsets[v + np.uint64(1)])):
             w = np.uint64(targets[k])
             before = there[w]
-            there[w] = before + count
-            sign |= before + count
+            there[w] = total(before, count)
+            sign |= there[w]
             found[m] = np.uint32(w)  # overwritten if w is there: cheaper than a branch
             m += np.uint64(before == 0)
     return m, sign
@@ -131,8 +132,8 @@ def _spread_chained(level, sets, key, listed, n, here, there, found):
             if member[labels[row]]:
                 w = np.uint64(targets[row])
                 before = there[w]
-                there[w] = before + count
-                sign |= before + count
+                there[w] = total(before, count)
+                sign |= there[w]
                 found[m] = np.uint32(w)
                 m += np.uint64(before == 0)
             row = following[row]

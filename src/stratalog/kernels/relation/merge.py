@@ -145,7 +145,7 @@ def _merge_narrow(d, lane, firsts, seconds, weights, begin, end, mode, ahead):
             slots = u32(segments[at], segments[at + np.uint64(SEGMENT_N_SLOTS)])
             row = slots[places[k - i]]
             if row != EMPTY:
-                read += np.uint32(labels[row]) + first[row]
+                read ^= np.uint32(labels[row]) ^ first[row]
         places[BLOCK] = np.uint64(read)
         for k in range(i, stop):
             x, z = firsts[k], seconds[k]

@@ -163,7 +163,7 @@ def merge_chained(d, lane, firsts, seconds, weights, begin, end, mode, ahead):
         for k in range(i, stop):
             row = np.uint32(heads[k - i])
             if row != EMPTY:
-                read += np.uint32(labels[row]) + stored[row]
+                read ^= np.uint32(labels[row]) ^ stored[row]
         heads[BLOCK] = np.uint64(read)
         for k in range(i, stop):
             key, other = keys[k], others[k]
