@@ -64,7 +64,7 @@ def shared_data() -> Path:
 
 
 SPARK_SETTINGS = {
-    "spark.driver.memory": "2g",  # one session for all tests of a process, hundreds of them
+    "spark.driver.memory": "4g",  # one session for all tests of a process, hundreds of them
     "spark.ui.enabled": "false",  # no port, no web server
     "spark.sql.shuffle.partitions": "1",  # small data: more tasks are only slower
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",  # code that runs a few times only

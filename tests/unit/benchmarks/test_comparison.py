@@ -154,8 +154,9 @@ def test_jobs_of_spark_are_counted_while_it_is_measured(small):
     found = run.run_once("small", small("spark", engine="spark", master="local[1]"), ROOT)
     assert set(found) == {"materialise", "delete 1", "insert 1", "delete 20", "insert 20"}
     for step in found.values():
-        assert step["counts"]["jobs"] == step["made of"]["jobs"]["jobs"] > 0
+        assert step["counts"]["jobs"] == step["made of"].get("jobs", {}).get("jobs", 0)
         assert step["counts"]["kernel calls"] > 0
+    assert found["materialise"]["counts"]["jobs"] > 0  # updates of few facts may do without
     assert found["materialise"]["cpu"] > found["materialise"]["wall"] / 100  # Java's, too
 
 
