@@ -225,7 +225,7 @@ def check_benchmarks(folder: Path, bin_folder: Path) -> None:
     try:
         call(command, cwd=folder)
     except Failed as failure:
-        if "B110" not in failure.args[1]:
+        if "B110" not in failure.output:
             raise
     else:
         raise Failed("the benchmarks are there before they are installed", "")
